@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Condition types of a MongoTuning. Conditions called abnormal-true are present only while True.
+const (
+	// ConditionAvailable is True while every shard and the config servers have a primary and a mongos
+	// answers; Unknown when that could not be asked.
+	ConditionAvailable = "Available"
+
+	// ConditionReady speaks of the current generation: Unknown while it is on its way, True once every
+	// declared value is in force and proved on every member, False when the way is barred (Stalled).
+	// A process that is lost later does not turn it; Available and Verified say so.
+	ConditionReady = "Ready"
+
+	// ConditionReconciling is abnormal-true: work towards the current generation is under way, and the
+	// message says which step.
+	ConditionReconciling = "Reconciling"
+
+	// ConditionStalled is abnormal-true: nothing more will happen until a person changes something, and
+	// the message says what. Looking and judging go on.
+	ConditionStalled = "Stalled"
+
+	// ConditionApplied is True when every member runs on the newest file and pod template.
+	ConditionApplied = "Applied"
+
+	// ConditionVerified is True while every declared value is read back from every running process,
+	// False when one differs, Unknown when a process could not be asked.
+	ConditionVerified = "Verified"
+
+	// ConditionSuspended is abnormal-true: a person asked for no changes. Ready keeps its last value.
+	ConditionSuspended = "Suspended"
+)
+
+// Reasons of the conditions. They are part of the API: programs may compare them.
+const (
+	// ReasonVerified surfaces when every declared value is proved.
+	ReasonVerified = "Verified"
+	// ReasonBuilding surfaces while pods of a new cluster or a new shard are not all running.
+	ReasonBuilding = "Building"
+	// ReasonBootstrapping surfaces while replica sets are initiated, users created, shards added.
+	ReasonBootstrapping = "Bootstrapping"
+	// ReasonApplying surfaces while files or pod templates are written or values are set online.
+	ReasonApplying = "Applying"
+	// ReasonRestarting surfaces while members are restarted one by one.
+	ReasonRestarting = "Restarting"
+	// ReasonWaitingForMembers surfaces while a gate is closed because a member is down, behind or silent.
+	ReasonWaitingForMembers = "WaitingForMembers"
+	// ReasonVerifying surfaces while values are set and not yet read back.
+	ReasonVerifying = "Verifying"
+
+	// ReasonProfileNotFound surfaces when profileRef names no TuningProfile.
+	ReasonProfileNotFound = "ProfileNotFound"
+	// ReasonKnobUnsupported surfaces when this MongoDB version cannot do what a knob asks for.
+	ReasonKnobUnsupported = "KnobUnsupported"
+	// ReasonInvalidTuning surfaces when values that came together from profile and overrides contradict
+	// each other or break a limit.
+	ReasonInvalidTuning = "InvalidTuning"
+	// ReasonVersionMismatch surfaces when servers answer with another version than the declared one.
+	ReasonVersionMismatch = "VersionMismatch"
+	// ReasonMemberRefusesConfiguration surfaces when mongod exits at start with the rendered file.
+	ReasonMemberRefusesConfiguration = "MemberRefusesConfiguration"
+	// ReasonImmutableFieldChanged surfaces when an object in the cluster would have to change a field
+	// that Kubernetes does not let change.
+	ReasonImmutableFieldChanged = "ImmutableFieldChanged"
+	// ReasonForeignObject surfaces when an object of a name we need belongs to somebody else.
+	ReasonForeignObject = "ForeignObject"
+	// ReasonForbidden surfaces when Kubernetes refuses something to the operator; the message names it.
+	ReasonForbidden = "Forbidden"
+	// ReasonTrialStartFailed surfaces when a server does not start with a newly rendered file.
+	ReasonTrialStartFailed = "TrialStartFailed"
+
+	// ReasonKnobMismatch surfaces when a process reports another value than the declared one.
+	ReasonKnobMismatch = "KnobMismatch"
+	// ReasonRestartPending surfaces when members wait for the restart that brings values into force.
+	ReasonRestartPending = "RestartPending"
+	// ReasonMembersUnknown surfaces when members could not be asked.
+	ReasonMembersUnknown = "MembersUnknown"
+	// ReasonNoPrimary surfaces when a replica set has no primary.
+	ReasonNoPrimary = "NoPrimary"
+	// ReasonMongosUnavailable surfaces when no mongos answers.
+	ReasonMongosUnavailable = "MongosUnavailable"
+	// ReasonAllMembersServe surfaces when every replica set has a primary and mongos answers.
+	ReasonAllMembersServe = "AllMembersServe"
+	// ReasonApplied surfaces when every member runs on the newest file and template.
+	ReasonApplied = "Applied"
+	// ReasonSuspendedByUser surfaces when spec.suspend or the suspend annotation is set.
+	ReasonSuspendedByUser = "SuspendedByUser"
+)
+
+// AnnotationSuspend set to "true" on a MongoTuning does what spec.suspend does, without a change of
+// spec, so that on-call need not fight with Git.
+const AnnotationSuspend = "mongotuning.io/suspend"
+
+// Finalizer keeps a deleted MongoTuning until its deletionPolicy and dataRetention are carried out.
+const Finalizer = "mongotuning.io/cluster"
