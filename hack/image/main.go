@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -51,6 +52,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case command == "mongodb-binaries" && len(args) == 1:
 		return printed(out)(ensureServer(ctx, args[0]))
+	case command == "mongodb" && (len(args) == 2 || len(args) == 3):
+		mongos := strings.Join(args[2:], "")
+		if err := requireAbsolute(args[1:]...); err != nil {
+			return err
+		}
+		return printed(out)(buildMongoDB(ctx, args[0], args[1], mongos))
+	case command == "operator" && len(args) >= 2:
+		if err := requireAbsolute(args...); err != nil {
+			return err
+		}
+		last := len(args) - 1
+		return printed(out)(buildOperator(args[:last], args[last]))
 	default:
 		return fmt.Errorf("%w: %s", errUsage, command)
 	}
