@@ -19,7 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="Profile",type=string,JSONPath=`.spec.profileRef.name`,priority=1,description="Profile the values start from"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="The same in one sentence"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",fieldPath=".metadata.name",message="must be a DNS label of at most 40 characters that starts with a letter, because the names of pods and Services are built from it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name must be a DNS label of at most 40 characters that starts with a letter, because the names of pods and Services are built from it"
 type MongoTuning struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -46,8 +46,8 @@ type MongoTuningList struct {
 
 // MongoTuningSpec is the cluster and the tuning that are wanted. The name spec.tls is reserved.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.tuning) || !has(self.tuning.cacheSizeGB) || !has(self.shards.resources) || !has(self.shards.resources.limits) || !has(self.shards.resources.limits.memory) || double(self.tuning.cacheSizeGB) * 1073741824.0 <= 0.8 * quantity(string(self.shards.resources.limits.memory)).asApproximateFloat()",fieldPath=".tuning.cacheSizeGB",message="must be at most 80 % of shards.resources.limits.memory: connections, sorts and the file system cache need the rest"
-// +kubebuilder:validation:XValidation:rule="!has(self.configServers.tuning) || !has(self.configServers.tuning.cacheSizeGB) || !has(self.configServers.resources) || !has(self.configServers.resources.limits) || !has(self.configServers.resources.limits.memory) || double(self.configServers.tuning.cacheSizeGB) * 1073741824.0 <= 0.8 * quantity(string(self.configServers.resources.limits.memory)).asApproximateFloat()",fieldPath=".configServers.tuning.cacheSizeGB",message="must be at most 80 % of configServers.resources.limits.memory: connections, sorts and the file system cache need the rest"
+// +kubebuilder:validation:XValidation:rule="!self.?tuning.?cacheSizeGB.hasValue() || !self.shards.?resources.?limits.?memory.hasValue() || self.tuning.cacheSizeGB * 1073741824.0 <= 0.8 * quantity(string(self.shards.resources.limits.memory)).asApproximateFloat()",fieldPath=".tuning.cacheSizeGB",message="must be at most 80 % of shards.resources.limits.memory: connections, sorts and the file system cache need the rest"
+// +kubebuilder:validation:XValidation:rule="!self.?tuning.?cacheSizePercent.hasValue() || self.shards.?resources.?limits.?memory.hasValue()",fieldPath=".tuning.cacheSizePercent",message="must be set only together with shards.resources.limits.memory: the cache is a share of that limit"
 type MongoTuningSpec struct {
 	// mongodb says which server software runs, for every component.
 	// +required
@@ -125,7 +125,7 @@ type MongoDBSpec struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=12
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(4[.][24]|[5678][.]0)[.][0-9]+$')",message="must be a full version of a supported line: 4.2.x, 4.4.x, 5.0.x, 6.0.x, 7.0.x or 8.0.x"
-	// +kubebuilder:validation:XValidation:rule="self.split('.')[0] == oldSelf.split('.')[0] && self.split('.')[1] == oldSelf.split('.')[1]",message="major.minor cannot be changed: only the patch number may; upgrades between lines are not supported yet"
+	// +kubebuilder:validation:XValidation:rule="self.startsWith(oldSelf.substring(0, oldSelf.lastIndexOf('.') + 1))",message="must keep its major.minor: only the patch number may change, because upgrades between lines are not supported yet"
 	Version string `json:"version"`
 
 	// image is the container image with mongod and mongos on its PATH, runnable as user 999. A change
@@ -178,7 +178,7 @@ type ShardsSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	// +kubebuilder:validation:XValidation:rule="self % 2 == 1",message="must be odd (1, 3, 5 or 7): an even number of voting members tolerates no more failures and can lose its majority to a tie"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is immutable: adding or removing members is not supported yet"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="must stay as it was made: adding or removing members is not supported yet"
 	Members int32 `json:"members"`
 
 	// storage is the data volume of each member.
@@ -195,13 +195,16 @@ type ShardsSpec struct {
 }
 
 // ConfigServersSpec describes the config server replica set.
+//
+// +kubebuilder:validation:XValidation:rule="!self.?tuning.?cacheSizeGB.hasValue() || !self.?resources.?limits.?memory.hasValue() || self.tuning.cacheSizeGB * 1073741824.0 <= 0.8 * quantity(string(self.resources.limits.memory)).asApproximateFloat()",fieldPath=".tuning.cacheSizeGB",message="must be at most 80 % of configServers.resources.limits.memory: connections, sorts and the file system cache need the rest"
+// +kubebuilder:validation:XValidation:rule="!self.?tuning.?cacheSizePercent.hasValue() || self.?resources.?limits.?memory.hasValue()",fieldPath=".tuning.cacheSizePercent",message="must be set only together with configServers.resources.limits.memory: the cache is a share of that limit"
 type ConfigServersSpec struct {
 	// members is the number of config servers, all of them voting: 1, 3, 5 or 7. Immutable.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	// +kubebuilder:validation:XValidation:rule="self % 2 == 1",message="must be odd (1, 3, 5 or 7): an even number of voting members tolerates no more failures and can lose its majority to a tie"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is immutable: adding or removing members is not supported yet"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="must stay as it was made: adding or removing members is not supported yet"
 	Members int32 `json:"members"`
 
 	// storage is the data volume of each config server.

@@ -7,11 +7,13 @@ import (
 )
 
 // StorageSpec is a data volume.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.className) == has(oldSelf.className) && (!has(self.className) || self.className == oldSelf.className)",fieldPath=".className",message="must stay as it was made, set or unset: moving data to another class is not supported yet"
 type StorageSpec struct {
 	// size of the volume, at least 1Gi. Immutable.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Gi')) >= 0",message="must be at least 1Gi: the journal and the oplog of an empty member need more than less would leave"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="is immutable: resizing volumes is not supported yet"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Gi')) >= 0",message="must be at least 1Gi: the journal and the oplog of an empty member do not fit into less"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity(string(oldSelf))) == 0",message="must stay as it was made: resizing volumes is not supported yet"
 	Size resource.Quantity `json:"size"`
 
 	// className is the StorageClass of the volume. Immutable. Unset: the cluster's default class.
@@ -19,11 +21,13 @@ type StorageSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is immutable"
 	ClassName *string `json:"className,omitempty"`
 }
 
 // Resources are the compute resources of one container.
+//
+// +kubebuilder:validation:XValidation:rule="!self.?requests.?cpu.hasValue() || !self.?limits.?cpu.hasValue() || quantity(string(self.requests.cpu)).compareTo(quantity(string(self.limits.cpu))) <= 0",fieldPath=".requests.cpu",message="must be at most limits.cpu: Kubernetes refuses the pods otherwise"
+// +kubebuilder:validation:XValidation:rule="!self.?requests.?memory.hasValue() || !self.?limits.?memory.hasValue() || quantity(string(self.requests.memory)).compareTo(quantity(string(self.limits.memory))) <= 0",fieldPath=".requests.memory",message="must be at most limits.memory: Kubernetes refuses the pods otherwise"
 type Resources struct {
 	// requests is what the scheduler reserves.
 	// +optional
@@ -39,13 +43,13 @@ type Resources struct {
 type ComputeQuantities struct {
 	// cpu in cores or millicores, for example "2" or "500m".
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="must be greater than zero"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than zero"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
 	// memory in bytes, for example "4Gi", at least 256Mi: less than that does not hold the smallest
 	// cache mongod takes.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('256Mi')) >= 0",message="must be at least 256Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('256Mi')) >= 0",message="must be at least 256Mi: less does not hold the smallest cache mongod takes"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
 
@@ -80,6 +84,7 @@ type Placement struct {
 	// nodeSelector is the set of labels a node must have.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.size() <= 317 && self[key].size() <= 63)",message="must hold labels: keys of at most 317 characters, values of at most 63"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// tolerations let pods run on tainted nodes.
@@ -96,6 +101,10 @@ type Placement struct {
 }
 
 // Toleration lets a pod run on a node with a matching taint; the fields are those of a pod's toleration.
+//
+// +kubebuilder:validation:XValidation:rule="self.?key.orValue('') != '' || self.?operator.orValue('') == 'Exists'",fieldPath=".key",message="must be set unless operator is Exists"
+// +kubebuilder:validation:XValidation:rule="self.?operator.orValue('') != 'Exists' || self.?value.orValue('') == ''",fieldPath=".value",message="must be left out when operator is Exists"
+// +kubebuilder:validation:XValidation:rule="!has(self.tolerationSeconds) || self.?effect.orValue('') == 'NoExecute'",fieldPath=".tolerationSeconds",message="must be left out unless effect is NoExecute"
 type Toleration struct {
 	// key of the taint. Unset matches every key and needs operator Exists.
 	// +optional

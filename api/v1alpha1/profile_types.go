@@ -13,7 +13,7 @@ import (
 // +kubebuilder:resource:scope=Cluster,shortName=tprofile,categories=mongodb
 // +kubebuilder:printcolumn:name="Description",type=string,JSONPath=`.spec.description`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",fieldPath=".metadata.name",message="must be at most 63 characters"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters"
 type TuningProfile struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -21,7 +21,7 @@ type TuningProfile struct {
 
 	// spec is the set of values. Immutable.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is immutable: make a profile with a new name and refer to that one"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="must stay as it was made: make a profile with a new name and refer to that one"
 	Spec TuningProfileSpec `json:"spec"`
 }
 
