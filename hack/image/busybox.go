@@ -23,7 +23,7 @@ func ensureBusybox(ctx context.Context) (string, error) {
 		return "", err
 	}
 	target := filepath.Join(cache, "downloads", "busybox-static")
-	err = fillOnce(target, func(temporary string) error {
+	err = fillOnce(ctx, target, func(temporary string) error {
 		if installed := staticBusybox("/"); installed != "" {
 			return copyFile(installed, temporary)
 		}

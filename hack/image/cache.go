@@ -3,13 +3,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
+
+// lockPeriod is how long a run waits before it asks for a held lock again.
+const lockPeriod = 200 * time.Millisecond
 
 // cacheDir is where fetched files are kept between runs. MongoDB servers are in mongodb/<version>.
 func cacheDir() (string, error) {
@@ -28,7 +33,7 @@ func cacheDir() (string, error) {
 
 // fillOnce makes target exist: fill gets a temporary path beside it, which becomes target only when fill succeeded. A killed run
 // therefore leaves nothing that looks complete, and of two runs at once one waits and then finds the work done.
-func fillOnce(target string, fill func(temporary string) error) error {
+func fillOnce(ctx context.Context, target string, fill func(temporary string) error) error {
 	if exists(target) {
 		return nil
 	}
@@ -36,7 +41,7 @@ func fillOnce(target string, fill func(temporary string) error) error {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("create the cache: %w", err)
 	}
-	unlock, err := lock(target + ".lock")
+	unlock, err := lock(ctx, target+".lock")
 	if err != nil {
 		return err
 	}
@@ -61,28 +66,31 @@ func fillOnce(target string, fill func(temporary string) error) error {
 
 // lock takes an exclusive lock that the kernel releases when the process ends in whatever way. The file stays: removing it would
 // let a third run lock a fresh file while the second still waits on the removed one.
-func lock(path string) (unlock func(), err error) {
+func lock(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		progress("waiting for another run that holds %s", path)
-		err = lockWaiting(file)
-	}
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { file.Close() }, nil
-}
-
-// lockWaiting blocks until the lock is free; signals that Go's runtime sends to its own threads interrupt the wait and are no reason to end it.
-func lockWaiting(file *os.File) error {
-	for {
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
-			return err
+	// Asked again and again, not waited for in the kernel: there an interrupt could not end the wait.
+	again := time.NewTicker(lockPeriod)
+	defer again.Stop()
+	for waiting := false; ; waiting = true {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			file.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if !waiting {
+			progress("waiting for another run that holds %s", path)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			file.Close()
+			return nil, fmt.Errorf("wait for another run: %w", ctx.Err())
 		}
 	}
 }

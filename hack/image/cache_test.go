@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 func TestAFailedOrKilledFillLeavesNothing(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "entry")
 	broken := errors.New("broken")
-	err := fillOnce(target, func(temporary string) error {
+	err := fillOnce(t.Context(), target, func(temporary string) error {
 		if err := os.WriteFile(temporary, []byte("half"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +31,7 @@ func TestAFailedOrKilledFillLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(target+".partial", []byte("of a killed run, longer"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err = fillOnce(target, func(temporary string) error {
+	err = fillOnce(t.Context(), target, func(temporary string) error {
 		if exists(temporary) {
 			t.Error("the fill sees what a killed run left")
 		}
@@ -50,7 +51,7 @@ func TestOfSeveralRunsAtOnceOneFills(t *testing.T) {
 	var runs sync.WaitGroup
 	for range 8 {
 		runs.Go(func() {
-			err := fillOnce(target, func(temporary string) error {
+			err := fillOnce(t.Context(), target, func(temporary string) error {
 				fills.Add(1)
 				return os.WriteFile(temporary, nil, 0o644)
 			})
@@ -62,6 +63,21 @@ func TestOfSeveralRunsAtOnceOneFills(t *testing.T) {
 	runs.Wait()
 	if fills.Load() != 1 {
 		t.Fatalf("filled %d times", fills.Load())
+	}
+}
+
+func TestAnInterruptEndsTheWaitForAnotherRun(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "entry")
+	unlock, err := lock(t.Context(), target+".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	err = fillOnce(interrupted, target, func(string) error { t.Error("filled without the lock"); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error is %v", err)
 	}
 }
 

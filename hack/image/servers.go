@@ -38,7 +38,7 @@ func ensureServer(ctx context.Context, version string) (string, error) {
 		return "", err
 	}
 	directory := filepath.Join(cache, "mongodb", version)
-	if err := fillOnce(directory, func(temporary string) error { return unpackServer(ctx, s, temporary) }); err != nil {
+	if err := fillOnce(ctx, directory, func(temporary string) error { return unpackServer(ctx, s, temporary) }); err != nil {
 		return "", err
 	}
 	// Asked every time: the cache may have been carried to a machine that lacks a library.

