@@ -1,0 +1,3 @@
+module github.com/mongotuning/mongotuning/hack/cluster
+
+go 1.26.0
