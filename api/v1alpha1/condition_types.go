@@ -8,9 +8,9 @@ const (
 	// answers; Unknown when that could not be asked.
 	ConditionAvailable = "Available"
 
-	// ConditionReady speaks of the current generation: Unknown while it is on its way, True once every
-	// declared value is in force and proved on every member, False when the way is barred (Stalled).
-	// A process that is lost later does not turn it; Available and Verified say so.
+	// ConditionReady speaks of the current generation: True while every declared value is in force and
+	// proved on every member, Unknown while work towards that is under way or a member does not serve,
+	// False when the way is barred (Stalled).
 	ConditionReady = "Ready"
 
 	// ConditionReconciling is abnormal-true: work towards the current generation is under way, and the

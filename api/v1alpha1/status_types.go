@@ -18,6 +18,7 @@ type MongoTuningStatus struct {
 
 	// observedGeneration is the generation of spec the conditions speak of; -1 before the first look.
 	// +optional
+	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// provedMembers says on how many mongod members every declared value was read back from the
@@ -128,10 +129,12 @@ type MemberStatus struct {
 
 	// proved is the number of declared knobs whose value was read back from the running process.
 	// +required
+	// +kubebuilder:validation:Minimum=0
 	Proved int32 `json:"proved"`
 
 	// declared is the number of knobs that are declared for the member.
 	// +required
+	// +kubebuilder:validation:Minimum=0
 	Declared int32 `json:"declared"`
 
 	// pendingRestart is true while the member's file holds a value that takes a restart to come into force.
