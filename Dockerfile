@@ -33,6 +33,15 @@ FROM ${SOURCE} AS selected
 
 FROM scratch
 COPY --from=selected /image/ /
+# The kubelet hands on the user alone; a user without an entry here would run in root's group.
+COPY --chmod=0644 <<PASSWD /etc/passwd
+root:x:0:0:root:/:/sbin/nologin
+nonroot:x:65532:65532:nonroot:/:/sbin/nologin
+PASSWD
+COPY --chmod=0644 <<GROUP /etc/group
+root:x:0:
+nonroot:x:65532:
+GROUP
 WORKDIR /
 # Distroless's nonroot, as numbers: the kubelet can check runAsNonRoot without reading the image's users.
 USER 65532:65532

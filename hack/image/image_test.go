@@ -87,6 +87,24 @@ func TestTheOperatorImageIsItsContent(t *testing.T) {
 	}
 }
 
+func TestTheOperatorImageNamesItsUser(t *testing.T) {
+	built, err := operatorImage(writeELF(t, elf.EM_AARCH64, false, ""), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := headersOf(t, built.image)
+	if program := headers["mongotuning"]; program == nil || program.Mode != 0o755 {
+		t.Errorf("the program is %v", program)
+	}
+	if headers["etc/passwd"] == nil || !strings.Contains(operatorPasswd, ":"+operatorUser+":") {
+		t.Errorf("no entry for %s: the kubelet would run it in root's group", operatorUser)
+	}
+	config, err := built.image.ConfigFile()
+	if err != nil || config.Architecture != "arm64" || config.Config.User != operatorUser {
+		t.Errorf("configuration is %+v, error %v", config, err)
+	}
+}
+
 // An importer reads the archive, so it is judged as it was written: every blob against its digest and size.
 func TestAnArchiveIsAValidLayout(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "operator.tar")

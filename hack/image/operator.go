@@ -18,6 +18,9 @@ const (
 	operatorRepository = "docker.io/mongotuning/operator"
 	// operatorUser is distroless's nonroot, as in the Dockerfile; the numbers let the kubelet check runAsNonRoot.
 	operatorUser = "65532:65532"
+	// operatorPasswd gives the user its group: the kubelet hands on the user alone, and a user without an entry runs in root's group.
+	operatorPasswd = "root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n"
+	operatorGroup  = "root:x:0:\nnonroot:x:65532:\n"
 	// digestInTag is how much of the image's digest the tag shows: enough that two builds of a day do not meet.
 	digestInTag = 12
 )
@@ -63,7 +66,11 @@ func operatorImage(binary, certificates string) (platformImage, error) {
 	if err != nil {
 		return platformImage{}, err
 	}
-	entries := []entry{fileFrom("mongotuning", 0o755, binary)}
+	entries := []entry{
+		fileFrom("mongotuning", 0o755, binary),
+		fileWith("etc/passwd", 0o644, operatorPasswd),
+		fileWith("etc/group", 0o644, operatorGroup),
+	}
 	if certificates != "" {
 		entries = append(entries, fileFrom("etc/ssl/certs/ca-certificates.crt", 0o644, certificates))
 	}
