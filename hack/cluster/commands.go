@@ -14,19 +14,13 @@ import (
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/node"
 )
 
-// up is repeatable: where a cluster is healthy already it only looks.
+// up is repeatable: what already runs as it should is only looked at.
 func up(ctx context.Context, m machine, _ []string) error {
 	if err := checkHost(); err != nil {
 		return err
 	}
 	// Refuse before building, which takes minutes.
-	if current, err := m.ownedClaim(); err == nil && current.Boot == m.boot {
-		c, err := m.cluster(current)
-		if err == nil && current.Clone == m.clone && c.IsHealthy(ctx) {
-			fmt.Fprintf(os.Stderr, "cluster %q is up, kubeconfig %s\n", m.name, c.Layout.PublicKubeconfig())
-			return m.restoreKubeconfig(c)
-		}
-	} else if err != nil && !errors.Is(err, claim.ErrNone) {
+	if _, err := m.ownedClaim(); err != nil && !errors.Is(err, claim.ErrNone) {
 		return err
 	}
 	tools, err := node.EnsureTools(ctx, os.Stderr)
@@ -54,7 +48,7 @@ func up(ctx context.Context, m machine, _ []string) error {
 	if err := c.Up(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "cluster %q is up after %.1fs, kubeconfig %s\n", m.name, time.Since(begin).Seconds(), c.Layout.PublicKubeconfig())
+	fmt.Fprintf(os.Stderr, "cluster %q is up after %.1fs, kubeconfig %s\n", m.name, time.Since(begin).Seconds(), c.Layout.AdminKubeconfig)
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/layout"
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/network"
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/node"
-	"github.com/mongotuning/mongotuning/hack/cluster/internal/pki"
 )
 
 // ownedClaim returns the claim of this run's cluster name, or an error if the
@@ -94,15 +93,6 @@ func (m machine) remove(ctx context.Context, current claim.Claim) error {
 	}
 	_ = os.Remove(m.roots.State) // only if no other cluster is there
 	return nil
-}
-
-// restoreKubeconfig brings back a kubeconfig that was deleted from the clone.
-func (m machine) restoreKubeconfig(c node.Cluster) error {
-	l := c.Layout
-	if _, err := os.Stat(l.PublicKubeconfig()); err == nil {
-		return nil
-	}
-	return pki.WriteKubeconfig(l.PublicKubeconfig(), l.State("pki"), l.Name, l.APIServerURL(), "admin")
 }
 
 func (m machine) settings() hostsettings.Host {

@@ -3,16 +3,11 @@
 package claim
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/layout"
 )
@@ -23,6 +18,8 @@ type Claim struct {
 	Slot int    `json:"slot"`
 	// Clone is the path of the working tree that started the cluster.
 	Clone string `json:"clone"`
+	// Kubeconfig is where that tree finds the administrator's kubeconfig.
+	Kubeconfig string `json:"kubeconfig"`
 	// PID is the run that made the claim.
 	PID int `json:"pid"`
 	// Boot is the boot it was made in; nothing of the cluster runs in a later one.
@@ -55,7 +52,7 @@ func Read(roots layout.Roots, name string) (Claim, error) {
 
 // Layout is the claimed cluster's layout.
 func (c Claim) Layout(roots layout.Roots) layout.Layout {
-	return layout.Layout{Name: c.Name, Slot: c.Slot, Clone: c.Clone, Roots: roots}
+	return layout.Layout{Name: c.Name, Slot: c.Slot, Clone: c.Clone, AdminKubeconfig: c.Kubeconfig, Roots: roots}
 }
 
 // CheckOwner refuses a clone that is not the owner. A clone that was deleted
@@ -77,10 +74,22 @@ func (c Claim) CheckOwner(clone string, ownerPID int) error {
 
 // Make claims a name for a clone and gives it a slot that no other cluster has
 // and isUsable does not refuse. Call it under the machine's lock.
+//
+// A clone's first cluster has the kubeconfig that everything in the clone looks
+// for; a second one must not overwrite it and gets one named after itself.
 func Make(roots layout.Roots, claim Claim, isUsable func(slot int) bool) (Claim, error) {
-	taken, err := slots(roots)
+	others, err := all(roots)
 	if err != nil {
 		return Claim{}, err
+	}
+	taken := map[int]bool{}
+	directory := filepath.Join(claim.Clone, ".cluster")
+	claim.Kubeconfig = filepath.Join(directory, "kubeconfig")
+	for _, other := range others {
+		taken[other.Slot] = true
+		if other.Kubeconfig == filepath.Join(directory, "kubeconfig") {
+			claim.Kubeconfig = filepath.Join(directory, claim.Name+".kubeconfig")
+		}
 	}
 	claim.Slot, err = layout.NextSlot(claim.Name, func(slot int) bool {
 		return !taken[slot] && isUsable(slot)
@@ -108,51 +117,22 @@ func Write(roots layout.Roots, claim Claim) error {
 	return os.Rename(temporary, filepath.Join(directory, fileName))
 }
 
-func slots(roots layout.Roots) (map[int]bool, error) {
+// all returns the claims of every cluster on the machine.
+func all(roots layout.Roots) ([]Claim, error) {
 	files, err := filepath.Glob(filepath.Join(roots.State, "*", fileName))
 	if err != nil {
 		return nil, err
 	}
-	taken := map[int]bool{}
+	var claims []Claim
 	for _, file := range files {
 		claim, err := Read(roots, filepath.Base(filepath.Dir(file)))
-		if err != nil && !errors.Is(err, ErrNone) {
+		if errors.Is(err, ErrNone) {
+			continue // removed since
+		}
+		if err != nil {
 			return nil, err
 		}
-		if err == nil {
-			taken[claim.Slot] = true
-		}
+		claims = append(claims, claim)
 	}
-	return taken, nil
-}
-
-// Lock waits for a lock file and returns its release. The kernel releases it
-// when the holder dies. The holder's pid is inside, for whoever waits.
-func Lock(ctx context.Context, path string, waiting func(holder int)) (func(), error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make lock directory: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open lock: %w", err)
-	}
-	for said := false; ; {
-		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			file.Truncate(0)
-			file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
-			return func() { file.Close() }, nil
-		}
-		if !said {
-			content, _ := os.ReadFile(path)
-			holder, _ := strconv.Atoi(strings.TrimSpace(string(content)))
-			waiting(holder)
-			said = true
-		}
-		select {
-		case <-ctx.Done():
-			file.Close()
-			return nil, fmt.Errorf("wait for lock %s: %w", path, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	return claims, nil
 }

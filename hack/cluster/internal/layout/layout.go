@@ -52,7 +52,9 @@ type Layout struct {
 	Name  string
 	Slot  int
 	Clone string
-	Roots Roots
+	// AdminKubeconfig is the cluster administrator's kubeconfig in the clone.
+	AdminKubeconfig string
+	Roots           Roots
 }
 
 // CheckName refuses a name that could not be used everywhere it appears.
@@ -147,11 +149,6 @@ func (l Layout) Netns() string { return l.Run("net") }
 
 // ContainerdSocket is the CRI endpoint; it must be absolute.
 func (l Layout) ContainerdSocket() string { return l.Run("containerd.sock") }
-
-// PublicKubeconfig is the cluster administrator's kubeconfig inside the clone.
-func (l Layout) PublicKubeconfig() string {
-	return filepath.Join(l.Clone, ".cluster", "kubeconfig")
-}
 
 // Kubeconfig is the kubeconfig of one of the cluster's own parts.
 func (l Layout) Kubeconfig(user string) string {

@@ -170,7 +170,5 @@ func removeFiles(l layout.Layout) error {
 		}
 		failures = append(failures, os.RemoveAll(l.State(entry.Name())))
 	}
-	failures = append(failures, os.RemoveAll(l.PublicKubeconfig()))
-	_ = os.Remove(filepath.Dir(l.PublicKubeconfig())) // only if it is empty
-	return errors.Join(failures...)
+	return errors.Join(append(failures, removeAdminKubeconfig(l))...)
 }

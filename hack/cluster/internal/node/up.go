@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,19 +15,8 @@ import (
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/image"
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/layout"
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/network"
-	"github.com/mongotuning/mongotuning/hack/cluster/internal/pki"
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/process"
 )
-
-// IsHealthy says whether every part runs and the node is Ready.
-func (c Cluster) IsHealthy(ctx context.Context) bool {
-	for _, part := range parts {
-		if _, running := c.supervisor().Find(part); !running {
-			return false
-		}
-	}
-	return c.checkNode(ctx) == nil
-}
 
 // Up starts what does not run and waits until the node takes pods. Each step
 // looks first, so it also repairs a cluster of which parts are gone.
@@ -35,22 +25,29 @@ func (c Cluster) Up(ctx context.Context) error {
 		name string
 		run  func(context.Context) error
 	}{
-		{"directories, certificates, network and control groups", c.prepare},
-		{"etcd", c.startEtcd},
-		{"API server", c.startAPIServer},
-		{"controller manager and scheduler", c.startControllers},
-		{"containerd", c.startContainerd},
-		{"kubelet, proxy, DNS and storage", c.startNode},
-		{"node Ready", c.awaitNode},
+		{"prepare certificates, control groups and network", c.prepare},
+		{"start etcd", c.startEtcd},
+		{"start API server", c.startAPIServer},
+		{"start controllers", c.startControllers},
+		{"start containerd", c.startContainerd},
+		{"start node", c.startNode},
+		{"wait for the node", c.awaitNode},
 	}
-	begin := time.Now()
-	for i, step := range steps {
+	for _, step := range steps {
 		if err := step.run(ctx); err != nil {
-			return fmt.Errorf("start %s: %w", step.name, err)
+			return fmt.Errorf("%s: %w", step.name, err)
 		}
-		fmt.Fprintf(c.Progress, "[%d/%d] %s, %.1fs elapsed\n", i+1, len(steps), step.name, time.Since(begin).Seconds())
 	}
-	return pki.WriteKubeconfig(c.Layout.PublicKubeconfig(), c.Layout.State("pki"), c.Layout.Name, c.Layout.APIServerURL(), userAdmin)
+	return writeAdminKubeconfig(c.Layout)
+}
+
+// ensure starts a part unless it already runs as it should.
+func (c Cluster) ensure(spec process.Spec) error {
+	started, err := c.supervisor().Ensure(spec)
+	if started && err == nil {
+		fmt.Fprintf(c.Progress, "[%d/%d] %s started\n", slices.Index(parts, spec.Part)+1, len(parts), spec.Part)
+	}
+	return err
 }
 
 func (c Cluster) prepare(context.Context) error {
@@ -70,14 +67,14 @@ func (c Cluster) prepare(context.Context) error {
 }
 
 func (c Cluster) startEtcd(ctx context.Context) error {
-	if _, err := c.supervisor().Ensure(etcd(c.Layout, c.Programs)); err != nil {
+	if err := c.ensure(etcd(c.Layout, c.Programs)); err != nil {
 		return err
 	}
 	return c.await(ctx, "etcd", 30*time.Second, c.dial(c.Layout.LoopbackAddress(), layout.EtcdClientPort))
 }
 
 func (c Cluster) startAPIServer(ctx context.Context) error {
-	if _, err := c.supervisor().Ensure(apiServer(c.Layout, c.Programs)); err != nil {
+	if err := c.ensure(apiServer(c.Layout, c.Programs)); err != nil {
 		return err
 	}
 	return c.await(ctx, "kube-apiserver", 90*time.Second, func(ctx context.Context) error {
@@ -91,7 +88,7 @@ func (c Cluster) startAPIServer(ctx context.Context) error {
 
 func (c Cluster) startControllers(ctx context.Context) error {
 	for _, spec := range []process.Spec{controllerManager(c.Layout, c.Programs), scheduler(c.Layout, c.Programs)} {
-		if _, err := c.supervisor().Ensure(spec); err != nil {
+		if err := c.ensure(spec); err != nil {
 			return err
 		}
 	}
@@ -104,7 +101,7 @@ func (c Cluster) startContainerd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.supervisor().Ensure(spec); err != nil {
+	if err := c.ensure(spec); err != nil {
 		return err
 	}
 	err = c.await(ctx, "containerd", 30*time.Second, func(ctx context.Context) error {
@@ -151,7 +148,7 @@ func (c Cluster) startNode(ctx context.Context) error {
 		return err
 	}
 	for _, spec := range []process.Spec{kubeletSpec, proxy(c.Layout, c.Programs), dnsSpec, provisionerSpec} {
-		if _, err := c.supervisor().Ensure(spec); err != nil {
+		if err := c.ensure(spec); err != nil {
 			return err
 		}
 	}

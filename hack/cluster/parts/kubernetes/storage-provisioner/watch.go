@@ -108,7 +108,10 @@ func (w worker) provide(ctx context.Context, claim *corev1.PersistentVolumeClaim
 		return fmt.Errorf("make directory of claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
 	_, err := w.client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	if apierrors.IsAlreadyExists(err) {
+		return nil // our own volume, which the cache does not show yet
+	}
+	if err != nil {
 		return fmt.Errorf("create volume of claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
 	log.Printf("claim %s/%s has volume %s", claim.Namespace, claim.Name, volume.Name)
@@ -122,7 +125,10 @@ func (w worker) remove(ctx context.Context, volume *corev1.PersistentVolume) err
 		return fmt.Errorf("remove data of volume %s: %w", volume.Name, err)
 	}
 	err := w.client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) {
+		return nil // removed before, which the cache does not show yet
+	}
+	if err != nil {
 		return fmt.Errorf("delete volume %s: %w", volume.Name, err)
 	}
 	log.Printf("volume %s is gone with its data", volume.Name)
