@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package catalog is the table of tuning knobs: for each its name, unit, range, versions, where it goes
+// in the configuration file, how it is set online or that it takes a restart, how the value in force
+// is read back from the running process, what goes wrong when it is wrong, and the source of all that.
+// Validation, rendering, application and proof are driven by the rows. The package is pure: it looks
+// at documents that others have fetched and never talks to a server.
+package catalog
+
+import (
+	"slices"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+)
+
+// Kind is the type of a knob's value.
+type Kind int
+
+// The kinds of value.
+const (
+	KindInteger Kind = iota + 1
+	KindDecimal
+	KindBoolean
+	KindEnum
+	KindText
+)
+
+// Online says how a running process takes a new value.
+type Online int
+
+// The ways to set a value online.
+const (
+	// RestartOnly means that only a process that starts anew takes the value.
+	RestartOnly Online = iota + 1
+	// OnlineWiredTiger means setParameter wiredTigerEngineRuntimeConfig, always with the full string.
+	OnlineWiredTiger
+	// OnlineParameter means setParameter under the knob's MongoDB name.
+	OnlineParameter
+)
+
+// Knob is one row of the catalogue.
+type Knob struct {
+	// Name is the path of the API field below tuning: "eviction.dirtyTriggerPercent".
+	Name string
+	// MongoDBName is what the server calls it.
+	MongoDBName string
+	// Components are the kinds of process that take it.
+	Components []v1alpha1.Component
+	// Versions are the release lines that have it.
+	Versions LineRange
+	// Kind is the type of its value.
+	Kind Kind
+	// Unit of the value, empty where there is none.
+	Unit string
+	// Min and Max bound numbers, both included.
+	Min, Max float64
+	// Enum lists the values of a KindEnum knob.
+	Enum []Value
+	// Default is what the server does when nothing is declared, the same on every line that has the
+	// knob; empty when it depends on the machine.
+	Default Value
+	// Inert is the value that renders nothing and so can be declared on every version to undo a
+	// profile; empty when there is none.
+	Inert Value
+	// DerivedInto names the knob that this one is only another way to declare. Such a row is never
+	// rendered or read back itself.
+	DerivedInto string
+
+	// ConfigKey is the dotted path in mongod.conf; empty when the value goes elsewhere.
+	ConfigKey string
+	// WiredTigerKey is the key in the WiredTiger string, nested ones dotted: "eviction.threads_min".
+	WiredTigerKey string
+	// Online says how a running process takes a new value.
+	Online Online
+
+	// Nearest says what to use instead on versions that do not have the knob.
+	Nearest string
+	// TooHigh and TooLow say what goes wrong in each direction, Source where that is known from.
+	TooHigh, TooLow, Source string
+
+	read reader
+	same func(wanted, found Value) bool
+}
+
+// AppliesTo tells whether a kind of process takes the knob.
+func (k Knob) AppliesTo(component v1alpha1.Component) bool {
+	return slices.Contains(k.Components, component)
+}
+
+// NeedsRestart tells whether only a process that starts anew takes a new value.
+func (k Knob) NeedsRestart() bool {
+	return k.Online == RestartOnly
+}
+
+// Same tells whether a value found in a process is the wanted one, however it is spelled.
+func (k Knob) Same(wanted, found Value) bool {
+	if k.same != nil {
+		return k.same(wanted, found)
+	}
+	return wanted == found
+}
+
+// Read reads the value in force from what a process reports.
+func (k Knob) Read(process Process) Reading {
+	if k.read == nil {
+		return Reading{Evidence: "no version shows it"}
+	}
+	return k.read(process)
+}
+
+// Knobs are the rows that apply to a kind of process, in the order of the table.
+func Knobs(component v1alpha1.Component) []Knob {
+	var rows []Knob
+	for _, knob := range table {
+		if knob.AppliesTo(component) {
+			rows = append(rows, knob)
+		}
+	}
+	return rows
+}
+
+// All are all rows, in the order of the table.
+func All() []Knob {
+	return slices.Clone(table)
+}
+
+// Lookup finds a row by name.
+func Lookup(name string) (Knob, bool) {
+	i := slices.IndexFunc(table, func(k Knob) bool { return k.Name == name })
+	if i < 0 {
+		return Knob{}, false
+	}
+	return table[i], true
+}

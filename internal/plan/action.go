@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plan chooses exactly one next action from what is wanted, what was seen and how it was
+// judged. It is a pure function: each action is safe to repeat, because the next one is chosen from a
+// new look and never from a memory of what was done.
+package plan
+
+// Kind is what an action does.
+type Kind int
+
+// The actions.
+const (
+	// Nothing: all that is wanted is in force.
+	Nothing Kind = iota + 1
+	// Wait: something is under way, or a gate is closed.
+	Wait
+	// Stall: nothing will change until a person acts.
+	Stall
+	// Initiate gives a new replica set its configuration.
+	Initiate
+	// CreateUsers makes the operator's role and user known to a replica set, or resets its password.
+	CreateUsers
+	// AddShard makes a replica set a shard of the cluster.
+	AddShard
+	// WriteConfig writes one member's configuration file.
+	WriteConfig
+	// WriteTemplate writes the pod template of a replica set.
+	WriteTemplate
+	// SetParameters brings declared values into force on a running member.
+	SetParameters
+	// StepDown asks a primary to hand over, so that it can be restarted as a secondary.
+	StepDown
+	// Restart evicts one member's pod.
+	Restart
+	// Recreate deletes the pod of a member that serves nobody.
+	Recreate
+	// ReplaceKeyFile deletes every pod that still has a lost key file: members with different keys
+	// cannot speak to each other, so going one by one would never end.
+	ReplaceKeyFile
+)
+
+// String is the name of the action as it appears in logs and events.
+func (k Kind) String() string {
+	names := map[Kind]string{
+		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Initiate: "Initiate", CreateUsers: "CreateUsers",
+		AddShard: "AddShard", WriteConfig: "WriteConfig", WriteTemplate: "WriteTemplate", SetParameters: "SetParameters",
+		StepDown: "StepDown", Restart: "Restart", Recreate: "Recreate", ReplaceKeyFile: "ReplaceKeyFile",
+	}
+	return names[k]
+}
+
+// Action is the one thing to do next, and why.
+type Action struct {
+	Kind Kind
+	// ReplicaSet the action concerns; empty when it concerns the whole cluster.
+	ReplicaSet string
+	// Member the action concerns; empty when it concerns the whole replica set.
+	Member string
+	// PodUID is the pod that was seen, so that an action can never hit its successor.
+	PodUID string
+	// File is the content to write, for WriteConfig.
+	File string
+	// WiredTigerString is the full string to send, for SetParameters.
+	WiredTigerString string
+	// Reason is the condition reason while the action is under way.
+	Reason string
+	// Message says in one sentence what happens, or what is waited for.
+	Message string
+}
+
+// Disturbs tells whether the action takes a serving member away from its clients.
+func (a Action) Disturbs() bool {
+	return a.Kind == StepDown || a.Kind == Restart || a.Kind == ReplaceKeyFile
+}
+
+// IsAct tells whether there is anything to perform.
+func (a Action) IsAct() bool {
+	return a.Kind != Nothing && a.Kind != Wait && a.Kind != Stall
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/catalog"
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/observed"
+	"github.com/mongotuning/mongotuning/internal/verify"
+)
+
+// Cluster is all that a decision is made from.
+type Cluster struct {
+	// ReplicaSets in the order in which a change travels.
+	ReplicaSets []ReplicaSet
+	// Mongos as it was seen.
+	Mongos observed.Mongos
+	// Version that is declared.
+	Version catalog.Version
+	// KeyFileID names the key file that pods should have.
+	KeyFileID string
+}
+
+// ReplicaSet is one replica set: wanted, seen and judged.
+type ReplicaSet struct {
+	desired.ReplicaSet
+	// Seen is the set as it was observed.
+	Seen observed.ReplicaSet
+	// Settings that are declared for its members.
+	Settings catalog.Settings
+	// TemplateHash names the pod template that is wanted.
+	TemplateHash string
+	// Hosts are the addresses of the members, by pod.
+	Hosts map[string]string
+	// Verdicts over the members, by pod.
+	Verdicts map[string]verify.Member
+}
+
+// Next chooses the next action. Bringing replica sets into being comes first, since nothing else can
+// be done to them; then the declared tuning travels from set to set; then the routers are looked at.
+func Next(cluster Cluster) Action {
+	waiting := Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified}
+	for _, set := range cluster.ReplicaSets {
+		action := bootstrap(cluster, set)
+		if action.IsAct() {
+			return action
+		}
+		if action.Kind != Nothing && waiting.Kind == Nothing {
+			waiting = action
+		}
+	}
+	for _, set := range cluster.ReplicaSets {
+		if !set.Seen.Initiated() {
+			continue
+		}
+		if action := rollout(cluster, set); action.Kind != Nothing {
+			return action
+		}
+	}
+	if waiting.Kind != Nothing {
+		return waiting
+	}
+	return awaitMongos(cluster)
+}
+
+// bootstrap brings one replica set into being: initiate, users, shard.
+func bootstrap(cluster Cluster, set ReplicaSet) Action {
+	seen := set.Seen
+	if seen.UninitiatedWhole() {
+		return set.action(Initiate, v1alpha1.ReasonBootstrapping, "initiating replica set %s with %d members", set.Name, set.Members)
+	}
+	if !seen.Initiated() {
+		return set.awaitPods()
+	}
+	primary := seen.Primary()
+	if primary == nil {
+		return set.action(Wait, v1alpha1.ReasonWaitingForMembers, "replica set %s has no primary%s", set.Name, set.silent())
+	}
+	if primary.Look.LockedOut {
+		return set.action(CreateUsers, v1alpha1.ReasonBootstrapping, "making the operator's user known to replica set %s", set.Name)
+	}
+	if seen.Listed || set.Component != v1alpha1.ComponentShardMember {
+		return Action{Kind: Nothing}
+	}
+	if !cluster.Mongos.Answered {
+		return set.action(Wait, v1alpha1.ReasonBootstrapping, "shard %s waits to be added until mongos answers: %s", set.Name, cluster.Mongos.Error)
+	}
+	return set.action(AddShard, v1alpha1.ReasonBootstrapping, "adding shard %s to the cluster", set.Name)
+}
+
+// awaitPods says what keeps a replica set from being initiated.
+func (s ReplicaSet) awaitPods() Action {
+	for _, member := range s.Seen.Members {
+		if member.Look.State == observed.StateUnknown {
+			if broken, action := s.refusesConfiguration(member); broken {
+				return action
+			}
+			return s.action(Wait, v1alpha1.ReasonBuilding, "waiting for member %s: %s", member.Name, why(member))
+		}
+	}
+	return s.action(Wait, v1alpha1.ReasonBuilding, "waiting for the members of replica set %s", s.Name)
+}
+
+// why says in a few words why a member does not serve.
+func why(member observed.Member) string {
+	switch {
+	case !member.Pod.Exists:
+		return "its pod does not exist yet"
+	case member.Pod.Terminating:
+		return "its pod is being deleted"
+	case member.Pod.Trouble != "":
+		return member.Pod.Trouble
+	case member.Look.Error != "":
+		return member.Look.Error
+	case member.Look.State == observed.StateOther:
+		return "it is starting or recovering"
+	case member.Look.State == observed.StateUninitiated:
+		return "it belongs to no replica set"
+	default:
+		return "it does not answer"
+	}
+}
+
+// silent lists the members that do not serve, for a message about a set as a whole.
+func (s ReplicaSet) silent() string {
+	var names []string
+	for _, member := range s.Seen.Members {
+		if !member.Serves() {
+			names = append(names, member.Name+" ("+why(member)+")")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; not serving: " + strings.Join(names, ", ")
+}
+
+// refusals are exit codes with which mongod refuses its configuration: 0 majority read concern off on
+// 5.0 and newer, 1 an unknown parameter or a bad key file, 2 an unknown option, 14 WiredTiger refused
+// its string.
+var refusals = map[int32]bool{0: true, 1: true, 2: true, 14: true}
+
+// refusedStarts is how often a member must have ended so before it is called a refusal; once may be a
+// race with its volume or its key.
+const refusedStarts = 2
+
+func (s ReplicaSet) refusesConfiguration(member observed.Member) (bool, Action) {
+	exit := member.Pod.Exited
+	if exit == nil || !refusals[exit.Code] || exit.Restarts < refusedStarts || member.Look.State != observed.StateUnknown {
+		return false, Action{}
+	}
+	action := s.memberAction(Stall, member, v1alpha1.ReasonMemberRefusesConfiguration,
+		"mongod of %s ended %d times at its start with exit code %d: it refuses its configuration; see the log of the container", member.Name, exit.Restarts, exit.Code)
+	return true, action
+}
+
+func awaitMongos(cluster Cluster) Action {
+	mongos := cluster.Mongos
+	switch {
+	case mongos.Ready < mongos.Wanted:
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonBuilding, Message: fmt.Sprintf("%d of %d mongos are ready", mongos.Ready, mongos.Wanted)}
+	case mongos.Updated < mongos.Wanted:
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonRestarting, Message: fmt.Sprintf("%d of %d mongos run on the newest template", mongos.Updated, mongos.Wanted)}
+	case !mongos.Answered:
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "mongos does not answer: " + mongos.Error}
+	}
+	return Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified, Message: "every declared value is in force and proved"}
+}
+
+func (s ReplicaSet) action(kind Kind, reason, format string, args ...any) Action {
+	return Action{Kind: kind, ReplicaSet: s.Name, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func (s ReplicaSet) memberAction(kind Kind, member observed.Member, reason, format string, args ...any) Action {
+	action := s.action(kind, reason, format, args...)
+	action.Member, action.PodUID = member.Name, member.Pod.UID
+	return action
+}

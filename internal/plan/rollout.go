@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"maps"
+	"time"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/catalog"
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/observed"
+)
+
+// rollout brings the declared tuning into force on one replica set, one member at a time. Nothing means
+// that every member is on it.
+func rollout(cluster Cluster, set ReplicaSet) Action {
+	if stale := set.staleKeyFile(cluster.KeyFileID); stale != "" {
+		return set.action(ReplaceKeyFile, v1alpha1.ReasonRestarting, "starting all members of %s anew with the new key file: %s has the lost one", set.Name, stale)
+	}
+	templateDiffers := set.Seen.TemplateHash != set.TemplateHash
+	if templateDiffers && set.filesFit() {
+		return set.action(WriteTemplate, v1alpha1.ReasonApplying, "writing the pod template of %s", set.Name)
+	}
+	for _, member := range set.inOrder() {
+		if action := set.advance(cluster, member); action.Kind != Nothing {
+			return action
+		}
+	}
+	if templateDiffers {
+		return set.action(Stall, v1alpha1.ReasonInvalidTuning, "the pod template of %s cannot be written: a member's file asks for more cache than the new memory limit holds", set.Name)
+	}
+	return Action{Kind: Nothing}
+}
+
+// staleKeyFile is a pod that has another key file than the one in the Secret.
+func (s ReplicaSet) staleKeyFile(keyFileID string) string {
+	for _, member := range s.Seen.Members {
+		if member.Pod.Exists && !member.Pod.Terminating && member.Pod.KeyFileID != keyFileID {
+			return member.Name
+		}
+	}
+	return ""
+}
+
+// filesFit tells that every member's file, as it lies in the ConfigMap now, asks for no more cache than
+// the new memory limit holds: a pod that dies comes back under the new limit with that file.
+func (s ReplicaSet) filesFit() bool {
+	limit := int64(0)
+	if s.Resources.Limits.Memory != nil {
+		limit = s.Resources.Limits.Memory.Value()
+	}
+	for _, member := range s.Seen.Members {
+		if file, written := s.Seen.Files[member.Name]; written && !desired.CacheFits(file, limit) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fitting are the settings with the cache cut to what a memory limit (bytes, 0 for none) holds. While a
+// limit and a cache grow together, a member first gets its new limit with the old cache, and the rest
+// of the cache online once it runs under the new limit.
+func Fitting(settings catalog.Settings, memoryLimit int64) catalog.Settings {
+	wanted, ok := settings[catalog.CacheSizeGB].AsFloat()
+	most := catalog.LargestCacheGB(memoryLimit)
+	if !ok || memoryLimit == 0 || wanted <= most {
+		return settings
+	}
+	fitting := maps.Clone(settings)
+	fitting[catalog.CacheSizeGB] = catalog.Decimal(most)
+	return fitting
+}
+
+// inOrder are the members in the order of a change: whoever does not serve first (it is disturbed
+// already), then the secondaries, the primary last.
+func (s ReplicaSet) inOrder() []observed.Member {
+	var down, secondaries, primaries []observed.Member
+	for _, member := range s.Seen.Members {
+		switch {
+		case !member.Serves():
+			down = append(down, member)
+		case member.Look.State == observed.StatePrimary:
+			primaries = append(primaries, member)
+		default:
+			secondaries = append(secondaries, member)
+		}
+	}
+	return append(append(down, secondaries...), primaries...)
+}
+
+// advance is the next step of one member towards the declared tuning: its file first, so that whatever
+// happens it comes back with it, then what can be set online, then the restart.
+func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
+	settings := Fitting(s.Settings, member.Pod.MemoryLimit)
+	if !member.Pod.Exists {
+		settings = s.Settings
+	}
+	if file := desired.MemberConfig(s.ReplicaSet, settings); s.Seen.Files[member.Name] != file {
+		action := s.memberAction(WriteConfig, member, v1alpha1.ReasonApplying, "writing the configuration file of %s", member.Name)
+		action.File = file
+		return action
+	}
+	outdated := s.Seen.TemplateHash == s.TemplateHash && member.Pod.TemplateHash != s.TemplateHash
+	if !member.Serves() {
+		return s.reviveOrWait(member, outdated)
+	}
+	if found := member.Look.Process.Version; !outdated && found != cluster.Version && found != (catalog.Version{}) {
+		return s.memberAction(Stall, member, v1alpha1.ReasonVersionMismatch,
+			"%s runs MongoDB %s, mongodb.version declares %s: declare the version of the image", member.Name, found, cluster.Version)
+	}
+	verdict := s.Verdicts[member.Name]
+	switch {
+	case verdict.Unknown != "":
+		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
+	case verdict.NeedsSetting():
+		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
+		action.WiredTigerString = catalog.WiredTigerString(s.Component, settings)
+		return action
+	case verdict.NeedsRestart() || outdated:
+		return s.restart(member)
+	}
+	return Action{Kind: Nothing}
+}
+
+// reviveOrWait deals with a member that does not serve. Making its pod anew takes nothing from anybody,
+// and is the only way to bring a member back whose template was wrong.
+func (s ReplicaSet) reviveOrWait(member observed.Member, outdated bool) Action {
+	if member.Pod.Exists && !member.Pod.Terminating && outdated {
+		return s.memberAction(Recreate, member, v1alpha1.ReasonRestarting, "making the pod of %s anew from the newest template: %s", member.Name, why(member))
+	}
+	if refuses, action := s.refusesConfiguration(member); refuses {
+		return action
+	}
+	return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for member %s: %s", member.Name, why(member))
+}
+
+// maxLag is how far behind a secondary may be when another member is taken away. Heartbeats make the
+// figure uncertain by two to three seconds.
+const maxLag = 10 * time.Second
+
+// restart takes one member away from its clients, if every gate is open.
+func (s ReplicaSet) restart(member observed.Member) Action {
+	if closed := s.closedGate(member); closed != "" {
+		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "%s has to restart and waits: %s", member.Name, closed)
+	}
+	if member.Look.State == observed.StatePrimary && s.Members > 1 {
+		return s.memberAction(StepDown, member, v1alpha1.ReasonRestarting, "asking primary %s to step down before its restart", member.Name)
+	}
+	return s.memberAction(Restart, member, v1alpha1.ReasonRestarting, "restarting %s", member.Name)
+}
+
+// closedGate says why the member may not be taken away now; empty when it may. No answer is never
+// taken for a good one.
+func (s ReplicaSet) closedGate(member observed.Member) string {
+	if s.Seen.Primary() == nil {
+		return "the replica set has no primary"
+	}
+	for _, other := range s.Seen.Members {
+		if other.Name == member.Name {
+			continue
+		}
+		if !other.Serves() {
+			return other.Name + " does not serve (" + why(other) + ")"
+		}
+		if !other.Pod.Ready {
+			return other.Name + " is not ready"
+		}
+		lag, known := s.Seen.Lag(s.Hosts[other.Name])
+		switch {
+		case !known:
+			return "the primary does not say how far " + other.Name + " is"
+		case lag > maxLag:
+			return other.Name + " is " + lag.Round(time.Second).String() + " behind, the limit is " + maxLag.String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/plan"
+)
+
+// conditions are all conditions that hold; abnormal-true ones only when they do.
+func conditions(facts Facts) []metav1.Condition {
+	var all []metav1.Condition
+	if len(facts.Cluster.ReplicaSets) > 0 {
+		all = append(all, available(facts.Cluster), applied(facts.Cluster), verified(facts.Cluster))
+	} else {
+		for _, name := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionApplied, v1alpha1.ConditionVerified} {
+			all = append(all, unknown(name, v1alpha1.ReasonMembersUnknown, "there is no tuning to hold the members to"))
+		}
+	}
+	stall := stallOf(facts)
+	switch {
+	case stall != nil:
+		all = append(all,
+			isTrue(v1alpha1.ConditionStalled, stall.Reason, stall.Message),
+			isFalse(v1alpha1.ConditionReady, stall.Reason, stall.Message))
+	case facts.Suspended:
+		// Ready keeps its last value: Flux would wait for one that turned Unknown.
+	case facts.Action.Kind == plan.Nothing:
+		all = append(all, isTrue(v1alpha1.ConditionReady, facts.Action.Reason, facts.Action.Message))
+	default:
+		all = append(all,
+			isTrue(v1alpha1.ConditionReconciling, facts.Action.Reason, facts.Action.Message),
+			unknown(v1alpha1.ConditionReady, facts.Action.Reason, facts.Action.Message))
+	}
+	if facts.Suspended {
+		all = append(all, isTrue(v1alpha1.ConditionSuspended, v1alpha1.ReasonSuspendedByUser,
+			"changes are suspended; looking and judging go on. Set spec.suspend to false or remove the annotation "+v1alpha1.AnnotationSuspend+" to go on"))
+	}
+	return all
+}
+
+// available says whether every replica set has a primary and mongos answers.
+func available(cluster plan.Cluster) metav1.Condition {
+	for _, set := range cluster.ReplicaSets {
+		if set.Seen.Primary() != nil {
+			continue
+		}
+		if set.Seen.Initiated() || set.Seen.UninitiatedWhole() {
+			return isFalse(v1alpha1.ConditionAvailable, v1alpha1.ReasonNoPrimary, "replica set "+set.Name+" has no primary")
+		}
+		return unknown(v1alpha1.ConditionAvailable, v1alpha1.ReasonMembersUnknown, "no member of replica set "+set.Name+" answers")
+	}
+	if !cluster.Mongos.Answered {
+		return isFalse(v1alpha1.ConditionAvailable, v1alpha1.ReasonMongosUnavailable, "no mongos answers: "+cluster.Mongos.Error)
+	}
+	return isTrue(v1alpha1.ConditionAvailable, v1alpha1.ReasonAllMembersServe, "every replica set has a primary and mongos answers")
+}
+
+// applied says whether every member has the newest file and runs on the newest template.
+func applied(cluster plan.Cluster) metav1.Condition {
+	var pending []string
+	for _, set := range cluster.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			switch {
+			case !member.Pod.Exists:
+				return unknown(v1alpha1.ConditionApplied, v1alpha1.ReasonBuilding, "pod "+member.Name+" does not exist yet")
+			case member.Pod.TemplateHash != set.TemplateHash || set.Verdicts[member.Name].NeedsRestart():
+				pending = append(pending, member.Name)
+			case set.Verdicts[member.Name].NeedsSetting():
+				return isFalse(v1alpha1.ConditionApplied, v1alpha1.ReasonApplying, member.Name+" does not run on the declared values yet")
+			}
+		}
+	}
+	if len(pending) > 0 {
+		return isFalse(v1alpha1.ConditionApplied, v1alpha1.ReasonRestartPending,
+			fmt.Sprintf("%d members wait for a restart, the first is %s", len(pending), pending[0]))
+	}
+	return isTrue(v1alpha1.ConditionApplied, v1alpha1.ReasonApplied, "every member runs on the newest file and template")
+}
+
+// verified says whether every declared value is in force; a difference weighs more than silence.
+func verified(cluster plan.Cluster) metav1.Condition {
+	silent := ""
+	for _, set := range cluster.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			verdict := set.Verdicts[member.Name]
+			if verdict.Unknown != "" && silent == "" {
+				silent = fmt.Sprintf("%s could not be judged: %s", member.Name, verdict.Unknown)
+			}
+			for _, knob := range verdict.Knobs {
+				switch knob.Verdict {
+				case v1alpha1.KnobMismatched, v1alpha1.KnobPendingRestart:
+					return isFalse(v1alpha1.ConditionVerified, v1alpha1.ReasonKnobMismatch,
+						fmt.Sprintf("%s on %s is %q, declared is %q (%s)", knob.Name, member.Name, knob.Found, knob.Wanted, knob.Evidence))
+				case v1alpha1.KnobUnknown:
+					if silent == "" {
+						silent = fmt.Sprintf("%s on %s could not be read: %s", knob.Name, member.Name, knob.Evidence)
+					}
+				case v1alpha1.KnobProved, v1alpha1.KnobUnverifiable:
+				}
+			}
+		}
+	}
+	if silent != "" {
+		return unknown(v1alpha1.ConditionVerified, v1alpha1.ReasonMembersUnknown, silent)
+	}
+	return isTrue(v1alpha1.ConditionVerified, v1alpha1.ReasonVerified, "every declared value was read back from every member")
+}
+
+func isTrue(name, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: name, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+func isFalse(name, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+func unknown(name, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: name, Status: metav1.ConditionUnknown, Reason: reason, Message: message}
+}
