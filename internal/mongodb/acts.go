@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mongodb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// InitialConfig is the first configuration of a replica set.
+type InitialConfig struct {
+	// Name of the set.
+	Name string
+	// IsConfigServer marks the set of the config servers.
+	IsConfigServer bool
+	// Members of the set; each votes.
+	Members []InitialMember
+}
+
+// InitialMember is a member of a set that is made.
+type InitialMember struct {
+	// ID stays with the member.
+	ID int32
+	// Address is how clients and the other members reach it.
+	Address string
+	// Priority in elections; 0 is never elected.
+	Priority float64
+}
+
+// Initiate makes a replica set of members that are reachable and empty. It returns ErrAlreadyInitialized when the
+// set exists, which is harmless.
+func (m *Member) Initiate(ctx context.Context, config InitialConfig) error {
+	members := bson.A{}
+	for _, member := range config.Members {
+		members = append(members, bson.D{
+			{Key: "_id", Value: member.ID},
+			{Key: "host", Value: member.Address},
+			{Key: "priority", Value: member.Priority},
+		})
+	}
+	set := bson.D{{Key: "_id", Value: config.Name}, {Key: "version", Value: 1}}
+	if config.IsConfigServer {
+		set = append(set, bson.E{Key: "configsvr", Value: true})
+	}
+	set = append(set, bson.E{Key: "members", Value: members})
+	return m.act(ctx, admin, bson.D{{Key: "replSetInitiate", Value: set}})
+}
+
+// StepDown asks a primary to let another lead and to stay out of elections for a while. It is never forced: without
+// an electable secondary that is caught up in time it returns ErrExceededTimeLimit, and the primary stays. Both
+// durations count in whole seconds, and the first must be the longer one. ErrMaybeDone means that the member has to
+// be looked at; a secondary answers ErrNotPrimary.
+func (m *Member) StepDown(ctx context.Context, stayAway, catchUp time.Duration) error {
+	return m.act(ctx, admin, bson.D{
+		{Key: "replSetStepDown", Value: int64(stayAway / time.Second)},
+		{Key: "secondaryCatchUpPeriodSecs", Value: int64(catchUp / time.Second)},
+	})
+}
+
+// OplogSize is how much of the past a member's oplog keeps.
+type OplogSize struct {
+	// Megabytes it may take, at least 990.
+	Megabytes float64
+	// MinRetentionHours it must keep, even beyond its size; nil leaves it alone. 4.4+.
+	MinRetentionHours *float64
+}
+
+// ResizeOplog changes the size of this member's oplog, which outlives the process.
+func (m *Member) ResizeOplog(ctx context.Context, size OplogSize) error {
+	// Both must be doubles: the server refuses whole numbers.
+	command := bson.D{{Key: "replSetResizeOplog", Value: 1}, {Key: "size", Value: size.Megabytes}}
+	if size.MinRetentionHours != nil {
+		command = append(command, bson.E{Key: "minRetentionHours", Value: *size.MinRetentionHours})
+	}
+	return m.act(ctx, admin, command)
+}
+
+// OplogWindow is the span of time that a member's oplog covers: how long another may be away and still catch up.
+type OplogWindow struct {
+	// First and Last are the oldest and the newest operation in it.
+	First, Last Timestamp
+}
+
+// Duration is the length of the window, to the second.
+func (w OplogWindow) Duration() time.Duration { return w.Last.Time().Sub(w.First.Time()) }
+
+// OplogWindow reads the oldest and the newest entry of the member's oplog.
+func (m *Member) OplogWindow(ctx context.Context) (OplogWindow, error) {
+	first, err := m.oplogEnd(ctx, 1)
+	if err != nil {
+		return OplogWindow{}, err
+	}
+	last, err := m.oplogEnd(ctx, -1)
+	return OplogWindow{First: first, Last: last}, err
+}
+
+func (m *Member) oplogEnd(ctx context.Context, direction int) (Timestamp, error) {
+	rows, err := m.find(ctx, "local", bson.D{
+		{Key: "find", Value: "oplog.rs"},
+		{Key: "projection", Value: bson.D{{Key: "ts", Value: 1}}},
+		{Key: "sort", Value: bson.D{{Key: "$natural", Value: direction}}},
+		{Key: "limit", Value: 1},
+		{Key: "singleBatch", Value: true},
+	})
+	if err != nil {
+		return Timestamp{}, err
+	}
+	if len(rows) == 0 {
+		return Timestamp{}, fmt.Errorf("find on %s: the oplog is empty", m.address)
+	}
+	at, _ := rows[0]["ts"].(Timestamp)
+	return at, nil
+}
+
+// find runs a find command whose answer fits in its first batch.
+func (c *connection) find(ctx context.Context, database string, command bson.D) ([]document, error) {
+	answer, err := c.ask(ctx, database, command)
+	if err != nil {
+		return nil, err
+	}
+	return answer.section("cursor").list("firstBatch"), nil
+}
