@@ -30,11 +30,11 @@ func up(ctx context.Context, m machine, _ []string) error {
 	if _, err := m.cache.Ensure(ctx, build.ClusterParts()); err != nil {
 		return err
 	}
-	unlock, err := m.lockCluster(ctx)
+	lock, err := m.lockCluster(ctx)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	current, err := m.take(ctx)
 	if err != nil {
 		return err
@@ -76,19 +76,18 @@ func down(ctx context.Context, m machine, _ []string) error {
 	if err := checkHost(); err != nil {
 		return err
 	}
-	unlock, err := m.lockCluster(ctx)
+	lock, err := m.lockCluster(ctx)
 	if err != nil {
 		return err
 	}
-	defer unlock()
 	current, err := m.ownedClaim()
-	if errors.Is(err, claim.ErrNone) {
-		return nil // somebody took it down while we waited
+	if err == nil {
+		err = m.remove(ctx, current)
 	}
-	if err != nil {
-		return err
-	}
-	if err := m.remove(ctx, current); err != nil {
+	if err == nil || errors.Is(err, claim.ErrNone) { // taken down while we waited
+		lock.Discard()
+	} else {
+		lock.Release()
 		return fmt.Errorf("take down cluster %q: %w", m.name, err)
 	}
 	fmt.Fprintf(os.Stderr, "cluster %q is down\n", m.name)

@@ -52,11 +52,11 @@ func (m machine) take(ctx context.Context) (claim.Claim, error) {
 		}
 		err = claim.ErrNone
 	}
-	unlock, lockErr := m.lockMachine(ctx)
+	lock, lockErr := m.lockMachine(ctx)
 	if lockErr != nil {
 		return claim.Claim{}, lockErr
 	}
-	defer unlock()
+	defer lock.Release()
 	if errors.Is(err, claim.ErrNone) {
 		wanted := claim.Claim{Name: m.name, Clone: m.clone, PID: os.Getpid(), Boot: m.boot}
 		current, err = claim.Make(m.roots, wanted, func(slot int) bool {
@@ -76,11 +76,11 @@ func (m machine) remove(ctx context.Context, current claim.Claim) error {
 	if err := node.Down(ctx, l, os.Stderr); err != nil {
 		return err
 	}
-	unlock, err := m.lockMachine(ctx)
+	lock, err := m.lockMachine(ctx)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	restored, err := m.settings().Leave(m.name)
 	for _, setting := range restored {
 		fmt.Fprintf(os.Stderr, "restored %s\n", setting)
@@ -91,7 +91,9 @@ func (m machine) remove(ctx context.Context, current claim.Claim) error {
 	if err := os.RemoveAll(l.StateDir()); err != nil {
 		return fmt.Errorf("give back the name: %w", err)
 	}
-	_ = os.Remove(m.roots.State) // only if no other cluster is there
+	if os.Remove(m.roots.State) == nil { // it was the last cluster
+		lock.Discard()
+	}
 	return nil
 }
 
@@ -100,7 +102,7 @@ func (m machine) settings() hostsettings.Host {
 }
 
 // lockCluster keeps two runs from changing the same cluster at once.
-func (m machine) lockCluster(ctx context.Context) (func(), error) {
+func (m machine) lockCluster(ctx context.Context) (*claim.Held, error) {
 	return claim.Lock(ctx, filepath.Join(m.roots.Run, m.name+".lock"), func(holder int) {
 		fmt.Fprintf(os.Stderr, "waiting for pid %d, which is changing cluster %q\n", holder, m.name)
 	})
@@ -108,6 +110,6 @@ func (m machine) lockCluster(ctx context.Context) (func(), error) {
 
 // lockMachine guards what clusters share: slots and host settings. It is held
 // for moments only, and always taken after a cluster's own lock.
-func (m machine) lockMachine(ctx context.Context) (func(), error) {
+func (m machine) lockMachine(ctx context.Context) (*claim.Held, error) {
 	return claim.Lock(ctx, filepath.Join(m.roots.Run, ".machine.lock"), func(int) {})
 }

@@ -5,6 +5,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +75,31 @@ func (c Cluster) checkNode(ctx context.Context) error {
 	}
 	if state, message, _ := strings.Cut(output, " "); state != "True" {
 		return fmt.Errorf("%w: %s", errNotReady, message)
+	}
+	return nil
+}
+
+// checkKubelet asks the kubelet itself, through the API server. The node's
+// Ready condition alone is no proof: it stays for a while when a kubelet dies,
+// and a fresh one says it before it knows the pods that run already.
+func (c Cluster) checkKubelet(ctx context.Context) error {
+	if err := c.checkNode(ctx); err != nil {
+		return err
+	}
+	known, err := c.kubectl(ctx, "", "get", "--raw", "/api/v1/nodes/"+c.Layout.Name+"/proxy/pods")
+	if err != nil {
+		return err
+	}
+	var list struct{ Items []json.RawMessage }
+	if err := json.Unmarshal([]byte(known), &list); err != nil {
+		return fmt.Errorf("parse the kubelet's pods: %w", err)
+	}
+	assigned, err := c.kubectl(ctx, "", "get", "pods", "--all-namespaces", "--field-selector=spec.nodeName="+c.Layout.Name, "-o", "name")
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 && assigned != "" {
+		return errors.New("the kubelet does not know its pods yet")
 	}
 	return nil
 }

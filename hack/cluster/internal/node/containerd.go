@@ -44,11 +44,11 @@ disabled_plugins = ["io.containerd.differ.v1.erofs", "io.containerd.snapshotter.
   # A profile would stay loaded in the kernel after the cluster is gone.
   disable_apparmor = true
   netns_mounts_under_state_dir = true
-  use_internal_loopback = true
 
 [plugins."io.containerd.cri.v1.runtime".cni]
   bin_dirs = ["{{.CNIOwn}}", "{{.CNIPlugins}}"]
   conf_dir = "{{.CNIConfig}}"
+  use_internal_loopback = true
 
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"

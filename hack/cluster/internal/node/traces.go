@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -21,9 +22,12 @@ const (
 // directory only if nothing else is in it.
 func removeSharedTraces(l layout.Layout) error {
 	var failures []error
-	results, _ := filepath.Glob(filepath.Join(cniResults, cniNetwork(l)+"-*"))
+	results, _ := filepath.Glob(filepath.Join(cniResults, "*"))
 	for _, file := range results {
-		failures = append(failures, os.Remove(file))
+		// A result names its network namespace, which is below our directory.
+		if content, err := os.ReadFile(file); err == nil && bytes.Contains(content, []byte(`"`+l.RunDir()+"/")) {
+			failures = append(failures, os.Remove(file))
+		}
 	}
 	links, _ := filepath.Glob(filepath.Join(containerLogs, "*.log"))
 	for _, link := range links {

@@ -156,7 +156,7 @@ func (c Cluster) startNode(ctx context.Context) error {
 }
 
 func (c Cluster) awaitNode(ctx context.Context) error {
-	if err := c.await(ctx, "kubelet", 90*time.Second, c.checkNode); err != nil {
+	if err := c.await(ctx, "kubelet", 90*time.Second, c.checkKubelet); err != nil {
 		return err
 	}
 	if err := c.await(ctx, "kube-proxy", 30*time.Second, c.dial(c.Layout.NodeAddress(), layout.ProxyHealthPort)); err != nil {
