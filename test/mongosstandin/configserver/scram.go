@@ -61,8 +61,17 @@ func (c *Conn) Authenticate(ctx context.Context, key string) error {
 	if !hmac.Equal([]byte(proof), []byte(answer.serverFinal)) {
 		return errors.New("authenticate: server does not know the key")
 	}
-	if done, _ := end.Lookup("done").BooleanOK(); !done {
-		return errors.New("authenticate: server does not end the conversation")
+	if done, _ := end.Lookup("done").BooleanOK(); done {
+		return nil
+	}
+	// 4.2 does not know skipEmptyExchange and wants one more, empty step.
+	_, err = c.Run(ctx, internalDatabase, bson.D{
+		{Key: "saslContinue", Value: 1},
+		{Key: "conversationId", Value: start.Lookup("conversationId")},
+		{Key: "payload", Value: bson.Binary{}},
+	})
+	if err != nil {
+		return fmt.Errorf("authenticate: %w", err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ var parameters = []parameter{
 	{name: "mongosShutdownTimeoutMillisForSignaledShutdown", standard: int32(15000), from: version50, isRuntime: true},
 	{name: "quiet", standard: false, isRuntime: true},
 	{name: "readHedgingMode", standard: "on", from: version44, isRuntime: true},
-	{name: "taskExecutorPoolSize", standard: int32(1)},
+	{name: "taskExecutorPoolSize", standard: int32(1), isRuntime: true},
 	{name: "warmMinConnectionsInShardingTaskExecutorPoolOnStartup", standard: true, from: version44},
 	{name: "warmMinConnectionsInShardingTaskExecutorPoolOnStartupWaitMS", standard: int32(2000), from: version44},
 }

@@ -90,7 +90,7 @@ func TestSetChangesOnlyWhatMayChange(t *testing.T) {
 		{"quiet", "true", false},
 		{"readHedgingMode", "off", true},
 		{"readHedgingMode", int32(1), false},
-		{"taskExecutorPoolSize", int32(1), false},
+		{"connPoolMaxConnsPerHost", int32(1), false},
 		{"nosuch", int32(1), false},
 	} {
 		p, err := options.NewParameters([]int32{4, 4}, nil)

@@ -55,9 +55,9 @@ func listShards(ctx context.Context, c *session, r request) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	shards, found := raw.Lookup("cursor", "firstBatch").ArrayOK()
-	if !found {
-		return raw, nil
+	shards, err := raw.LookupErr("cursor", "firstBatch")
+	if err != nil {
+		return raw, nil // The server's refusal.
 	}
 	return done(bson.D{{Key: "shards", Value: shards}})
 }
