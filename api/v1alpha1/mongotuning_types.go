@@ -245,4 +245,3 @@ type MongosSpec struct {
 	// +optional
 	Tuning *MongosTuning `json:"tuning,omitempty"`
 }
-

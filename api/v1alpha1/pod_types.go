@@ -102,9 +102,9 @@ type Placement struct {
 
 // Toleration lets a pod run on a node with a matching taint; the fields are those of a pod's toleration.
 //
-// +kubebuilder:validation:XValidation:rule="self.?key.orValue('') != '' || self.?operator.orValue('') == 'Exists'",fieldPath=".key",message="must be set unless operator is Exists"
-// +kubebuilder:validation:XValidation:rule="self.?operator.orValue('') != 'Exists' || self.?value.orValue('') == ''",fieldPath=".value",message="must be left out when operator is Exists"
-// +kubebuilder:validation:XValidation:rule="!has(self.tolerationSeconds) || self.?effect.orValue('') == 'NoExecute'",fieldPath=".tolerationSeconds",message="must be left out unless effect is NoExecute"
+// +kubebuilder:validation:XValidation:rule="(has(self.key) && self.key.size() > 0) || (has(self.operator) && self.operator == 'Exists')",fieldPath=".key",message="must be set unless operator is Exists"
+// +kubebuilder:validation:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value.size() == 0",fieldPath=".value",message="must be left out when operator is Exists"
+// +kubebuilder:validation:XValidation:rule="!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",fieldPath=".tolerationSeconds",message="must be left out unless effect is NoExecute"
 type Toleration struct {
 	// key of the taint. Unset matches every key and needs operator Exists.
 	// +optional

@@ -71,6 +71,9 @@ var sourceRules = map[string]func(apiField) string{
 		hasDefault := f.has("kubebuilder:default") && f.json != "status"
 		return when(hasDefault && !strings.Contains(f.doc, "Default "), "must say its default in its comment")
 	},
+	"plainquotes": func(f apiField) string {
+		return when(hasTypographicQuotes(f.doc, f.markers...), quotesText)
+	},
 	"ssatags": func(f apiField) string {
 		return when(strings.HasPrefix(f.typeText, "[]") && !f.has("listType"), "needs +listType")
 	},
@@ -83,6 +86,12 @@ var sourceRules = map[string]func(apiField) string{
 	"conditionsfirst": func(f apiField) string {
 		return when(f.json == "conditions" && !f.isFirst, "must be the first field of status")
 	},
+}
+
+const quotesText = "has a typographic quote: gofmt makes one of two quotes in a comment, and breaks a CEL rule by it"
+
+func hasTypographicQuotes(doc string, markers ...string) bool {
+	return strings.ContainsAny(doc+strings.Join(markers, ""), "“”‘’")
 }
 
 func TestAPIConventionsOfTheSource(t *testing.T) {
@@ -127,6 +136,9 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 					if !strings.HasPrefix(general.Doc.Text(), spec.Name.Name+" ") {
 						t.Errorf("type %s needs a comment that starts with its name", spec.Name.Name)
 					}
+					if hasTypographicQuotes(markerText(general.Doc)) {
+						t.Errorf("type %s %s", spec.Name.Name, quotesText)
+					}
 				case *ast.ValueSpec:
 					if general.Doc.Text() == "" && spec.Doc.Text() == "" && spec.Names[0].IsExported() {
 						t.Errorf("%s needs a comment", spec.Names[0].Name)
@@ -135,6 +147,18 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 			}
 		}
 	}
+}
+
+// markerText is a comment with its markers, which the parser's own text leaves out.
+func markerText(group *ast.CommentGroup) string {
+	var text strings.Builder
+	if group == nil {
+		return ""
+	}
+	for _, line := range group.List {
+		text.WriteString(line.Text)
+	}
+	return text.String()
 }
 
 // apiFiles parses the hand-written files of the API.

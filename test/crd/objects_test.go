@@ -4,6 +4,7 @@ package crd
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -38,11 +39,8 @@ type fields map[string]any
 // with returns both sets of fields together.
 func (f fields) with(more fields) fields {
 	all := fields{}
-	for _, set := range []fields{f, more} {
-		for path, value := range set {
-			all[path] = value
-		}
-	}
+	maps.Copy(all, f)
+	maps.Copy(all, more)
 	return all
 }
 

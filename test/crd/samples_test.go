@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"sigs.k8s.io/yaml"
 
-	"github.com/mongotuning/mongotuning/api/v1alpha1"
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 )
 
 // samples returns the objects of config/samples by file name.
