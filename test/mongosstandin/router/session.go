@@ -176,7 +176,10 @@ func (c *session) reply(ctx context.Context, r request) (bson.Raw, error) {
 // replyToQuery answers the greeting of a driver that does not know yet whether OP_MSG is spoken.
 func (c *session) replyToQuery(ctx context.Context, q wire.Query) (bson.Raw, error) {
 	first, err := q.Document.IndexErr(0)
-	if err != nil || !isGreeting(first.Key()) {
+	if err != nil {
+		return encode(refusal(codeFailedToParse, "a command has to have a name"))
+	}
+	if !isGreeting(first.Key()) {
 		return encode(refusal(codeUnsupportedOpQueryCommand, "Unsupported OP_QUERY command: %s", first.Key()))
 	}
 	var document bson.D
