@@ -136,9 +136,22 @@ func kindOfServerError(err error) (kind error, answered bool) {
 	if !errors.As(err, &commandError) {
 		return nil, false
 	}
-	// Servers have a few refusals without a code; an answer came with them all the same.
-	return errorOfCode[commandError.Code], commandError.Code != 0 || commandError.Raw != nil
+	if commandError.Code == 0 && commandError.Raw != nil {
+		return kindOfMessage(commandError.Message), true
+	}
+	return errorOfCode[commandError.Code], commandError.Code != 0
 }
+
+// kindOfMessage is the meaning of the refusals that 4.2 sends without a code.
+func kindOfMessage(message string) error {
+	if strings.HasPrefix(message, unknownOption) || strings.HasPrefix(message, "attempted to set unrecognized parameter") {
+		return ErrBadValue
+	}
+	return nil
+}
+
+// unknownOption is how servers answer getParameter when they have none of the names.
+const unknownOption = "no option found to get"
 
 // withoutSecrets is a text in which the secrets are blotted out. Servers do not repeat passwords, and this does
 // not depend on it.

@@ -23,8 +23,7 @@ func (p process) Parameters(ctx context.Context, names ...string) (Parameters, e
 		command = append(command, bson.E{Key: name, Value: 1})
 	}
 	answer, err := p.ask(ctx, admin, command)
-	if errors.Is(err, ErrBadValue) && strings.Contains(err.Error(), "no option found") {
-		// So servers answer when they have none of the names.
+	if errors.Is(err, ErrBadValue) && strings.Contains(err.Error(), unknownOption) {
 		return Parameters{}, nil
 	}
 	if err != nil {
