@@ -69,7 +69,7 @@ func eventually(t *testing.T, what string, attempt func(context.Context) error) 
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("find a free port: %v", err)
 	}
@@ -80,7 +80,7 @@ func freePort(t *testing.T) int {
 // mongodPath returns the real server of a version. The image builder fetches it once and keeps it.
 func mongodPath(t *testing.T, version string) string {
 	t.Helper()
-	command := exec.Command("go", "run", "-C", filepath.Join("..", "..", "hack", "image"), ".", "mongodb-binaries", version)
+	command := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join("..", "..", "hack", "image"), ".", "mongodb-binaries", version)
 	var complaint bytes.Buffer
 	command.Stderr = &complaint
 	output, err := command.Output()
@@ -111,13 +111,16 @@ func startMongodOnAllAddresses(t *testing.T, version string, arguments []string)
 	port := strconv.Itoa(freePort(t))
 	directory := t.TempDir()
 	logPath := filepath.Join(directory, "log")
-	command := exec.Command(mongodPath(t, version), append([]string{"--port", port, "--dbpath", directory,
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), mongodPath(t, version), append([]string{"--port", port, "--dbpath", directory,
 		"--logpath", logPath, "--wiredTigerCacheSizeGB", "0.25"}, arguments...)...)
 	if err := command.Start(); err != nil {
 		t.Fatalf("start mongod: %v", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = command.Wait()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		<-ended
@@ -133,9 +136,27 @@ func startMongodOnAllAddresses(t *testing.T, version string, arguments []string)
 	return address
 }
 
-// startSet starts a replica set with a key file and waits for its primary. It returns all addresses.
-func startSet(t *testing.T, version, name, role, key string, members int) []string {
+// startConfigServers starts the config server replica set cfg.
+func startConfigServers(t *testing.T, version, key string, members int) []string {
 	t.Helper()
+	return startSet(t, version, key, bson.D{{Key: "_id", Value: "cfg"}, {Key: "configsvr", Value: true}}, members)
+}
+
+// startShard starts the replica set sh0 of one member.
+func startShard(t *testing.T, version, key string) []string {
+	t.Helper()
+	return startSet(t, version, key, bson.D{{Key: "_id", Value: "sh0"}}, 1)
+}
+
+// startSet starts a replica set with a key file and waits for its primary. The configuration starts with the name and
+// is completed here. It returns all addresses.
+func startSet(t *testing.T, version, key string, configuration bson.D, members int) []string {
+	t.Helper()
+	role := "--shardsvr"
+	if len(configuration) > 1 {
+		role = "--configsvr"
+	}
+	name := fmt.Sprint(configuration[0].Value)
 	var addresses []string
 	var configured bson.A
 	for i := range members {
@@ -143,14 +164,9 @@ func startSet(t *testing.T, version, name, role, key string, members int) []stri
 		addresses = append(addresses, address)
 		configured = append(configured, bson.D{{Key: "_id", Value: i}, {Key: "host", Value: address}})
 	}
-	configuration := bson.D{
-		{Key: "_id", Value: name},
-		{Key: "members", Value: configured},
-		{Key: "settings", Value: bson.D{{Key: "electionTimeoutMillis", Value: 3000}}},
-	}
-	if role == "--configsvr" {
-		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
-	}
+	configuration = append(configuration,
+		bson.E{Key: "members", Value: configured},
+		bson.E{Key: "settings", Value: bson.D{{Key: "electionTimeoutMillis", Value: 3000}}})
 	ctx := patiently(t)
 	if _, err := runAsMember(ctx, addresses[0], bson.D{{Key: "replSetInitiate", Value: configuration}}); err != nil {
 		t.Fatalf("initiate %s: %v", name, err)
@@ -197,19 +213,22 @@ type process struct {
 	address string
 	command *exec.Cmd
 	output  *bytes.Buffer
-	ended   chan error
+	ended   chan struct{}
 }
 
 // newProcess starts this test binary as the stand-in and does not wait for it.
 func newProcess(t *testing.T, arguments ...string) *process {
 	t.Helper()
-	p := &process{command: exec.Command(os.Args[0], arguments...), output: &bytes.Buffer{}, ended: make(chan error, 1)}
+	p := &process{command: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], arguments...), output: &bytes.Buffer{}, ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), runAsStandIn+"=1")
 	p.command.Stdout, p.command.Stderr = p.output, p.output
 	if err := p.command.Start(); err != nil {
 		t.Fatalf("start stand-in: %v", err)
 	}
-	go func() { p.ended <- p.command.Wait() }()
+	go func() {
+		_ = p.command.Wait()
+		close(p.ended)
+	}()
 	t.Cleanup(func() { _ = p.command.Process.Kill() })
 	return p
 }
@@ -232,8 +251,8 @@ setParameter: {ShardingTaskExecutorPoolMinSize: 7}
 	p.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	eventually(t, "reach stand-in", func(ctx context.Context) error {
 		select {
-		case err := <-p.ended:
-			t.Fatalf("stand-in ended: %v\n%s", err, p.output.String())
+		case <-p.ended:
+			t.Fatalf("stand-in ended: %v\n%s", p.command.ProcessState, p.output.String())
 		default:
 		}
 		conn, err := configserver.Dial(ctx, p.address)

@@ -97,7 +97,7 @@ func serve(ctx context.Context, o *options.Options, set *configserver.Set, log *
 	if err != nil {
 		return refuseStart(err, o.Argv[0], stderr)
 	}
-	listeners, err := listen(o.Addresses)
+	listeners, err := listen(ctx, o.Addresses)
 	if err != nil {
 		log.Error("Cannot listen", "reason", err.Error())
 		return exitNetError
@@ -113,10 +113,11 @@ func serve(ctx context.Context, o *options.Options, set *configserver.Set, log *
 	return exitClean
 }
 
-func listen(addresses []string) ([]net.Listener, error) {
+func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
+	var config net.ListenConfig
 	var listeners []net.Listener
 	for _, address := range addresses {
-		listener, err := net.Listen("tcp", address)
+		listener, err := config.Listen(ctx, "tcp", address)
 		if err != nil {
 			for _, open := range listeners {
 				_ = open.Close()
@@ -147,8 +148,7 @@ func openLog(o *options.Options, stdout io.Writer) (io.Writer, func(), error) {
 // refuseStart says why the options are refused and picks the exit code.
 func refuseStart(err error, program string, stderr io.Writer) int {
 	_, _ = fmt.Fprintln(stderr, err)
-	var refused *options.Refusal
-	if !errors.As(err, &refused) {
+	if _, isRefusal := errors.AsType[*options.Refusal](err); !isRefusal {
 		return exitFailure
 	}
 	_, _ = fmt.Fprintf(stderr, "try '%s --help' for more information\n", program)

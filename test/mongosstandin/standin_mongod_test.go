@@ -82,8 +82,8 @@ type cluster struct {
 func startCluster(t *testing.T, version string) *cluster {
 	t.Helper()
 	key := keyFile(t, keyText)
-	c := &cluster{version: version, configServers: startSet(t, version, "cfg", "--configsvr", key, 3)}
-	c.shard = "sh0/" + startSet(t, version, "sh0", "--shardsvr", key, 1)[0]
+	c := &cluster{version: version, configServers: startConfigServers(t, version, key, 3)}
+	c.shard = "sh0/" + startShard(t, version, key)[0]
 	c.standIn = startStandIn(t, "cfg", c.configServers, key)
 	internal := connect(t, c.standIn.address, "__system", keyText, "local")
 	everywhere := bson.D{{Key: "cluster", Value: true}}

@@ -37,7 +37,7 @@ func TestStartIsRefusedByVersion(t *testing.T) {
 	} {
 		t.Run(row.version+" "+row.flags[1], func(t *testing.T) {
 			key := keyFile(t, keyText)
-			members := startSet(t, row.version, "cfg", "--configsvr", key, 1)
+			members := startConfigServers(t, row.version, key, 1)
 			p := newProcess(t, append([]string{"--configdb", "cfg/" + members[0], "--keyFile", key,
 				"--port", strconv.Itoa(freePort(t))}, row.flags...)...)
 			if code := p.exitCode(t); code != row.code || !strings.Contains(p.output.String(), row.want) {
@@ -70,8 +70,8 @@ func logOf(t *testing.T, port int, flags []string, wanted ...string) *process {
 // TestStandInListensOnlyOnceTheConfigServersAreReached covers what would otherwise look like a router that works.
 func TestStandInListensOnlyOnceTheConfigServersAreReached(t *testing.T) {
 	key := keyFile(t, keyText)
-	members := startSet(t, "4.4.2", "cfg", "--configsvr", key, 1)
-	shard := startSet(t, "4.4.2", "sh0", "--shardsvr", key, 1)
+	members := startConfigServers(t, "4.4.2", key, 1)
+	shard := startShard(t, "4.4.2", key)
 	otherKey := keyFile(t, "anotherKeyThanTheirs")
 	for _, row := range []struct {
 		name     string

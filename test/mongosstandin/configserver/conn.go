@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -111,7 +112,7 @@ func (c *Conn) exchange(m wire.Msg) (wire.Msg, error) {
 
 // Run runs one command on a database. A refusal by the server is a *CommandError.
 func (c *Conn) Run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
-	document, err := bson.Marshal(append(command[:len(command):len(command)], bson.E{Key: "$db", Value: database}))
+	document, err := bson.Marshal(append(slices.Clip(command), bson.E{Key: "$db", Value: database}))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", command[0].Key, err)
 	}

@@ -212,8 +212,7 @@ func FuzzConfigFile(f *testing.F) {
 		}
 		o, err := options.Parse([]string{"mongos", "--config", path})
 		if err != nil {
-			var refused *options.Refusal
-			if !errors.As(err, &refused) {
+			if _, isRefusal := errors.AsType[*options.Refusal](err); !isRefusal {
 				t.Fatalf("error %v is no refusal", err)
 			}
 			return

@@ -185,7 +185,6 @@ func (p *Parameters) Get(name string) (any, bool) {
 func (p *Parameters) Set(name string, value bson.RawValue) (any, error) {
 	row, isKnown := p.rows[name]
 	if !isKnown {
-		//nolint:staticcheck // The server's words.
 		return nil, fmt.Errorf("attempted to set unrecognized parameter [%s], use help:true to see options ", name)
 	}
 	if !row.isRuntime {

@@ -24,8 +24,7 @@ func runInternal(ctx context.Context, c *session, r request, database string, co
 		command = append(command, bson.E{Key: "maxTimeMS", Value: limit})
 	}
 	reply, err := c.server.set.RunInternal(ctx, database, command)
-	var refused *configserver.CommandError
-	if errors.As(err, &refused) {
+	if refused, isRefusal := errors.AsType[*configserver.CommandError](err); isRefusal {
 		reply, err = refused.Reply, nil
 	}
 	if err != nil {
@@ -55,8 +54,8 @@ func listShards(ctx context.Context, c *session, r request) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	shards, err := raw.LookupErr("cursor", "firstBatch")
-	if err != nil {
+	shards := raw.Lookup("cursor", "firstBatch")
+	if shards.IsZero() {
 		return raw, nil // The server's refusal.
 	}
 	return done(bson.D{{Key: "shards", Value: shards}})
