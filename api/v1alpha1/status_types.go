@@ -179,16 +179,20 @@ type KnobMismatch struct {
 
 // KnobVerdict is the judgement over one knob on one member.
 //
-// +kubebuilder:validation:Enum=Proved;Mismatch;PendingRestart;Unverifiable;Unknown
+// +kubebuilder:validation:Enum=Proved;Mismatch;PendingRestart;Unverifiable;NotApplicable;Unknown
 type KnobVerdict string
 
-// Verdicts over a knob. Only Proved opens a gate.
+// Verdicts over a knob. Mismatch, PendingRestart and Unknown keep gates closed.
 const (
 	KnobProved         KnobVerdict = "Proved"
 	KnobMismatched     KnobVerdict = "Mismatch"
 	KnobPendingRestart KnobVerdict = "PendingRestart"
 	KnobUnverifiable   KnobVerdict = "Unverifiable"
 	KnobUnknown        KnobVerdict = "Unknown"
+
+	// KnobNotApplicable is a value that no supported server does anything with. It counts neither as
+	// proved nor as missing; status.effective says so once in its note.
+	KnobNotApplicable KnobVerdict = "NotApplicable"
 )
 
 // Component is a kind of process that can be tuned.
@@ -223,6 +227,11 @@ type EffectiveValue struct {
 	// the operator, for example from the memory limit).
 	// +required
 	Source ValueSource `json:"source"`
+
+	// note is what has to be known about the value, for example that it has no effect on this version.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Note string `json:"note,omitempty"`
 }
 
 // ValueSource says where a declared value came from.

@@ -40,7 +40,7 @@ func Check(component v1alpha1.Component, line Line, settings Settings, memoryLim
 		}
 	}
 	for _, rule := range rules {
-		if problem, bad := rule(settings); bad {
+		if problem, bad := rule(line, settings); bad {
 			problems = append(problems, problem)
 		}
 	}
@@ -75,12 +75,12 @@ func checkRow(knob Knob, line Line, value Value) (Problem, bool) {
 		}
 		problem.Allowed = fmt.Sprintf("must be one of %v", knob.Enum)
 		return problem, true
-	case KindText:
+	case KindList, KindText:
 	}
 	return problem, false
 }
 
-type rule func(Settings) (Problem, bool)
+type rule func(Line, Settings) (Problem, bool)
 
 var rules = []rule{
 	less(EvictionTarget, EvictionTrigger, "mongod does not start otherwise"),
@@ -102,23 +102,23 @@ func atMostKnob(low, high, reason string) rule {
 }
 
 func compared(low, high, words, reason string, holds func(a, b float64) bool) rule {
-	return func(settings Settings) (Problem, bool) {
+	return func(line Line, settings Settings) (Problem, bool) {
 		_, lowDeclared := settings[low]
 		_, highDeclared := settings[high]
-		a, okA := settings.Effective(low).AsFloat()
-		b, okB := settings.Effective(high).AsFloat()
+		a, okA := settings.On(line, low).AsFloat()
+		b, okB := settings.On(line, high).AsFloat()
 		if !lowDeclared && !highDeclared || !okA || !okB || holds(a, b) {
 			return Problem{}, false
 		}
 		return Problem{
-			Knob: low, Value: settings.Effective(low),
-			Allowed: fmt.Sprintf("%s %s, which is %s: %s", words, high, settings.Effective(high), reason),
+			Knob: low, Value: settings.On(line, low),
+			Allowed: fmt.Sprintf("%s %s, which is %s: %s", words, high, settings.On(line, high), reason),
 		}, true
 	}
 }
 
 func together(a, b, reason string) rule {
-	return func(settings Settings) (Problem, bool) {
+	return func(_ Line, settings Settings) (Problem, bool) {
 		valueA, hasA := settings[a]
 		valueB, hasB := settings[b]
 		switch {

@@ -22,6 +22,8 @@ const (
 	KindDecimal
 	KindBoolean
 	KindEnum
+	// KindList is an ordered list of values of Enum, written "snappy,zlib".
+	KindList
 	KindText
 )
 
@@ -36,28 +38,36 @@ const (
 	OnlineWiredTiger
 	// OnlineParameter means setParameter under the knob's MongoDB name.
 	OnlineParameter
+	// OnlineProfile means the command profile, which takes the threshold and the sample rate together.
+	OnlineProfile
+	// OnlineOplog means the command replSetResizeOplog.
+	OnlineOplog
+	// WithoutEffect means that no supported server does anything with the value.
+	WithoutEffect
 )
 
 // Knob is one row of the catalogue.
 type Knob struct {
 	// Name is the path of the API field below tuning: "eviction.dirtyTriggerPercent".
 	Name string
-	// MongoDBName is what the server calls it.
+	// MongoDBName is what the server calls it: for a knob with Parameter set, the parameter.
 	MongoDBName string
 	// Components are the kinds of process that take it.
 	Components []v1alpha1.Component
 	// Versions are the release lines that have it.
 	Versions LineRange
+	// Variants are what differs between release lines; Knob.On applies them.
+	Variants []Variant
 	// Kind is the type of its value.
 	Kind Kind
 	// Unit of the value, empty where there is none.
 	Unit string
 	// Min and Max bound numbers, both included.
 	Min, Max float64
-	// Enum lists the values of a KindEnum knob.
+	// Enum lists the values of a KindEnum or KindList knob.
 	Enum []Value
-	// Default is what the server does when nothing is declared, the same on every line that has the
-	// knob; empty when it depends on the machine.
+	// Default is what the server does when nothing is declared; empty when it depends on the machine,
+	// so that an undeclared value cannot be held to anything.
 	Default Value
 	// Inert is the value that renders nothing and so can be declared on every version to undo a
 	// profile; empty when there is none.
@@ -65,21 +75,64 @@ type Knob struct {
 	// DerivedInto names the knob that this one is only another way to declare. Such a row is never
 	// rendered or read back itself.
 	DerivedInto string
+	// Fixed marks a row that has no API field: the operator holds it to its default.
+	Fixed bool
 
 	// ConfigKey is the dotted path in mongod.conf; empty when the value goes elsewhere.
 	ConfigKey string
 	// WiredTigerKey is the key in the WiredTiger string, nested ones dotted: "eviction.threads_min".
 	WiredTigerKey string
+	// Parameter tells that MongoDBName is a server parameter, which the file sets under setParameter
+	// unless ConfigKey names a better place.
+	Parameter bool
 	// Online says how a running process takes a new value.
 	Online Online
 
 	// Nearest says what to use instead on versions that do not have the knob.
 	Nearest string
+	// Note says what a user has to know whenever the knob is declared; empty for most.
+	Note string
 	// TooHigh and TooLow say what goes wrong in each direction, Source where that is known from.
 	TooHigh, TooLow, Source string
 
 	read reader
 	same func(wanted, found Value) bool
+	// toServer and fromServer translate between the knob's terms and the server's option or parameter;
+	// nil where they are the same.
+	toServer   func(Value) any
+	fromServer func(raw any) (Value, bool)
+}
+
+// Variant is what differs from the row on some release lines. A field that is not set is as in the row.
+type Variant struct {
+	// Versions are the lines the variant holds for.
+	Versions LineRange
+	// MongoDBName, Default and Online are as in Knob.
+	MongoDBName string
+	Default     Value
+	// WithoutDefault tells that on these lines the default depends on the machine.
+	WithoutDefault bool
+
+	read reader
+}
+
+// On is the row as it is on one release line.
+func (k Knob) On(line Line) Knob {
+	for _, variant := range k.Variants {
+		if !variant.Versions.Includes(line) {
+			continue
+		}
+		if variant.MongoDBName != "" {
+			k.MongoDBName = variant.MongoDBName
+		}
+		if variant.Default != "" || variant.WithoutDefault {
+			k.Default = variant.Default
+		}
+		if variant.read != nil {
+			k.read = variant.read
+		}
+	}
+	return k
 }
 
 // AppliesTo tells whether a kind of process takes the knob.
@@ -92,12 +145,25 @@ func (k Knob) NeedsRestart() bool {
 	return k.Online == RestartOnly
 }
 
+// HasEffect tells whether any supported server does something with the value.
+func (k Knob) HasEffect() bool {
+	return k.Online != WithoutEffect
+}
+
 // Same tells whether a value found in a process is the wanted one, however it is spelled.
 func (k Knob) Same(wanted, found Value) bool {
 	if k.same != nil {
 		return k.same(wanted, found)
 	}
-	return wanted == found
+	if wanted == found {
+		return true
+	}
+	if k.Kind != KindInteger && k.Kind != KindDecimal {
+		return false
+	}
+	a, okWanted := wanted.AsFloat()
+	b, okFound := found.AsFloat()
+	return okWanted && okFound && a == b
 }
 
 // Read reads the value in force from what a process reports.
@@ -105,7 +171,15 @@ func (k Knob) Read(process Process) Reading {
 	if k.read == nil {
 		return Reading{Evidence: "no version shows it"}
 	}
-	return k.read(process)
+	return k.read(k, process)
+}
+
+// server is the value as the server takes it.
+func (k Knob) server(value Value) any {
+	if k.toServer != nil {
+		return k.toServer(value)
+	}
+	return value.plain(k.Kind)
 }
 
 // Knobs are the rows that apply to a kind of process, in the order of the table.
@@ -114,6 +188,17 @@ func Knobs(component v1alpha1.Component) []Knob {
 	for _, knob := range table {
 		if knob.AppliesTo(component) {
 			rows = append(rows, knob)
+		}
+	}
+	return rows
+}
+
+// KnobsOn are the rows that apply to a kind of process of one release line, as they are on that line.
+func KnobsOn(component v1alpha1.Component, line Line) []Knob {
+	var rows []Knob
+	for _, knob := range Knobs(component) {
+		if knob.Versions.Includes(line) {
+			rows = append(rows, knob.On(line))
 		}
 	}
 	return rows

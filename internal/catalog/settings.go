@@ -31,11 +31,20 @@ func Flatten(component v1alpha1.Component, block any) (Settings, error) {
 	settings := Settings{}
 	flattenInto(settings, "", document)
 	for name := range settings {
-		if knob, ok := Lookup(name); !ok || !knob.AppliesTo(component) {
+		if knob, ok := Lookup(name); !ok || knob.Fixed || !knob.AppliesTo(component) {
 			return nil, fmt.Errorf("no knob %q for %s", name, component)
 		}
 	}
 	return settings, nil
+}
+
+// listValue is the text of a list of words, in its order.
+func listValue(items []any) Value {
+	words := make([]string, 0, len(items))
+	for _, item := range items {
+		words = append(words, fmt.Sprint(item))
+	}
+	return Value(strings.Join(words, ","))
 }
 
 func flattenInto(settings Settings, prefix string, document map[string]any) {
@@ -43,6 +52,8 @@ func flattenInto(settings Settings, prefix string, document map[string]any) {
 		switch x := raw.(type) {
 		case map[string]any:
 			flattenInto(settings, prefix+key+".", x)
+		case []any:
+			settings[prefix+key] = listValue(x)
 		case json.Number:
 			settings[prefix+key] = Value(x.String())
 		default:
@@ -53,57 +64,77 @@ func flattenInto(settings Settings, prefix string, document map[string]any) {
 	}
 }
 
-// Effective is the value that holds for a knob: the declared one, or else the server's default; empty
-// when the default depends on the machine.
-func (s Settings) Effective(name string) Value {
-	if value, ok := s[name]; ok {
+// On is the value that holds for a knob on a release line: the declared one, or else the server's
+// default there; empty when that depends on the machine.
+func (s Settings) On(line Line, name string) Value {
+	knob, _ := Lookup(name)
+	return s.effectiveOn(knob.On(line))
+}
+
+// effectiveOn is On for a row that is already that of the line.
+func (s Settings) effectiveOn(knob Knob) Value {
+	if value, ok := s[knob.Name]; ok {
 		return value
 	}
-	knob, _ := Lookup(name)
 	return knob.Default
 }
 
-// WiredTigerString is the full WiredTiger string for a running process: every declared key, so that
-// what was sent last always says all that is in force. It is empty when nothing is declared.
-func WiredTigerString(component v1alpha1.Component, settings Settings) string {
-	return wiredTigerString(component, settings, func(Knob) bool { return true })
+// RuntimeWiredTigerString is the full WiredTiger string for a running process: every key that the line
+// has, undeclared ones with the server's default. So what was sent last always says all that is in
+// force, and a value that is no longer declared does not stay, whatever the process was started with.
+func RuntimeWiredTigerString(component v1alpha1.Component, line Line, settings Settings) string {
+	return wiredTigerString(KnobsOn(component, line), settings.effectiveOn)
 }
 
-// StartupWiredTigerString is the configString for mongod.conf: the keys that have no option of their
-// own in the file.
-func StartupWiredTigerString(component v1alpha1.Component, settings Settings) string {
-	return wiredTigerString(component, settings, func(knob Knob) bool { return knob.ConfigKey == "" })
+// StartupWiredTigerString is the configString for mongod.conf: the declared keys that have no option of
+// their own in the file.
+func StartupWiredTigerString(component v1alpha1.Component, line Line, settings Settings) string {
+	return wiredTigerString(KnobsOn(component, line), func(knob Knob) Value {
+		if knob.ConfigKey != "" {
+			return ""
+		}
+		return settings[knob.Name]
+	})
 }
 
-func wiredTigerString(component v1alpha1.Component, settings Settings, include func(Knob) bool) string {
+// wiredTigerString joins the keys of the rows for which there is a value.
+func wiredTigerString(rows []Knob, valueOf func(Knob) Value) string {
 	config := WiredTigerConfig{}
 	var keys []string
-	for _, knob := range Knobs(component) {
-		value, declared := settings[knob.Name]
-		if knob.WiredTigerKey == "" || !declared || !include(knob) {
+	for _, knob := range rows {
+		value := valueOf(knob)
+		if knob.WiredTigerKey == "" || value == "" {
 			continue
 		}
-		text := string(value)
-		if sizeGB, ok := value.AsFloat(); ok && knob.Name == CacheSizeGB {
-			text = fmt.Sprintf("%dM", CacheBytes(sizeGB)/int64(mebibyte))
+		config[knob.WiredTigerKey] = string(value)
+		if knob.Name == CacheSizeGB {
+			config[knob.WiredTigerKey] = cacheText(value)
 		}
-		config[knob.WiredTigerKey] = text
 		keys = append(keys, knob.WiredTigerKey)
 	}
 	return wiredTigerText(keys, config)
 }
 
-// ConfigDocument is the part of a mongod.conf or mongos.conf that the settings make.
-func ConfigDocument(component v1alpha1.Component, settings Settings) map[string]any {
+// cacheText is cacheSizeGB as WiredTiger takes it.
+func cacheText(value Value) string {
+	sizeGB, _ := value.AsFloat()
+	return fmt.Sprintf("%dM", CacheBytes(sizeGB)/int64(mebibyte))
+}
+
+// ConfigDocument is the part of a mongod.conf or mongos.conf that the settings make on a release line.
+func ConfigDocument(component v1alpha1.Component, line Line, settings Settings) map[string]any {
 	document := map[string]any{}
-	for _, knob := range Knobs(component) {
+	for _, knob := range KnobsOn(component, line) {
 		value, declared := settings[knob.Name]
-		if !declared || knob.ConfigKey == "" || value == knob.Inert {
-			continue
+		switch {
+		case !declared || value == knob.Inert:
+		case knob.ConfigKey != "":
+			put(document, knob.ConfigKey, knob.server(value))
+		case knob.Parameter:
+			put(document, "setParameter."+knob.MongoDBName, knob.server(value))
 		}
-		put(document, knob.ConfigKey, value.plain(knob.Kind))
 	}
-	if text := StartupWiredTigerString(component, settings); text != "" {
+	if text := StartupWiredTigerString(component, line, settings); text != "" {
 		put(document, "storage.wiredTiger.engineConfig.configString", text)
 	}
 	return document

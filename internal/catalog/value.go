@@ -20,6 +20,9 @@ func Bool(b bool) Value { return Value(strconv.FormatBool(b)) }
 // Decimal makes a Value of a decimal number, in the fewest digits that keep it.
 func Decimal(f float64) Value { return Value(strconv.FormatFloat(f, 'f', -1, 64)) }
 
+// rounded is Decimal without the noise of binary fractions: 0.29 times 100 is 29.
+func rounded(f float64) Value { return Decimal(math.Round(f*1e6) / 1e6) }
+
 // AsFloat is the value as a number; ok is false when it is none.
 func (v Value) AsFloat() (f float64, ok bool) {
 	f, err := strconv.ParseFloat(string(v), 64)
@@ -45,7 +48,7 @@ func (v Value) plain(kind Kind) any {
 		}
 	case KindBoolean:
 		return v == "true"
-	case KindEnum, KindText:
+	case KindEnum, KindList, KindText:
 	}
 	return string(v)
 }

@@ -29,7 +29,7 @@ const (
 
 // MemberConfig is the mongod.conf of the members of a replica set with the given settings.
 func MemberConfig(set ReplicaSet, settings catalog.Settings) string {
-	document := catalog.ConfigDocument(set.Component, settings)
+	document := catalog.ConfigDocument(set.Component, set.Line, settings)
 	role := "shardsvr"
 	if set.Component == v1alpha1.ComponentConfigServer {
 		role = "configsvr"
@@ -68,7 +68,7 @@ func CacheFits(file string, memoryLimit int64) bool {
 func (c Cluster) MongosConfig() string {
 	sets := ReplicaSets(c.Tuning)
 	config := sets[len(sets)-1]
-	document := catalog.ConfigDocument(v1alpha1.ComponentMongos, c.Resolved.Settings[v1alpha1.ComponentMongos])
+	document := catalog.ConfigDocument(v1alpha1.ComponentMongos, c.Resolved.Version.Line(), c.Resolved.Settings[v1alpha1.ComponentMongos])
 	merge(document, map[string]any{
 		"net":      networkSection(),
 		"security": map[string]any{"keyFile": keyFilePath},

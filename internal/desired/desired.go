@@ -8,6 +8,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/catalog"
 	"github.com/mongotuning/mongotuning/internal/naming"
 	"github.com/mongotuning/mongotuning/internal/profile"
 )
@@ -34,6 +35,8 @@ type ReplicaSet struct {
 	Name string
 	// Component is ShardMember or ConfigServer.
 	Component v1alpha1.Component
+	// Line is the release line of the servers, which decides under which names the file sets values.
+	Line catalog.Line
 	// Members is their number.
 	Members int32
 	// Storage, Resources and Placement of each member.
@@ -55,15 +58,16 @@ func (r ReplicaSet) Pods() []string {
 // which is also the order in which a change travels.
 func ReplicaSets(tuning *v1alpha1.MongoTuning) []ReplicaSet {
 	shards, config := tuning.Spec.Shards, tuning.Spec.ConfigServers
+	version, _ := catalog.ParseVersion(tuning.Spec.MongoDB.Version) // a version that cannot be read is refused when the tuning is resolved
 	sets := make([]ReplicaSet, 0, shards.Count+1)
 	for index := range shards.Count {
 		sets = append(sets, ReplicaSet{
-			Name: naming.Shard(tuning.Name, index), Component: v1alpha1.ComponentShardMember,
+			Name: naming.Shard(tuning.Name, index), Component: v1alpha1.ComponentShardMember, Line: version.Line(),
 			Members: shards.Members, Storage: shards.Storage, Resources: shards.Resources, Placement: shards.Placement,
 		})
 	}
 	return append(sets, ReplicaSet{
-		Name: naming.ConfigServers(tuning.Name), Component: v1alpha1.ComponentConfigServer,
+		Name: naming.ConfigServers(tuning.Name), Component: v1alpha1.ComponentConfigServer, Line: version.Line(),
 		Members: config.Members, Storage: config.Storage, Resources: config.Resources, Placement: config.Placement,
 	})
 }

@@ -5,6 +5,10 @@
 // new look and never from a memory of what was done.
 package plan
 
+import (
+	"github.com/mongotuning/mongotuning/internal/catalog"
+)
+
 // Kind is what an action does.
 type Kind int
 
@@ -20,6 +24,8 @@ const (
 	Initiate
 	// CreateUsers makes the operator's role and user known to a replica set, or resets its password.
 	CreateUsers
+	// CreateApp makes the application's user, or gives it the password of its Secret.
+	CreateApp
 	// AddShard makes a replica set a shard of the cluster.
 	AddShard
 	// WriteConfig writes one member's configuration file.
@@ -42,7 +48,7 @@ const (
 // String is the name of the action as it appears in logs and events.
 func (k Kind) String() string {
 	names := map[Kind]string{
-		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Initiate: "Initiate", CreateUsers: "CreateUsers",
+		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Initiate: "Initiate", CreateUsers: "CreateUsers", CreateApp: "CreateApp",
 		AddShard: "AddShard", WriteConfig: "WriteConfig", WriteTemplate: "WriteTemplate", SetParameters: "SetParameters",
 		StepDown: "StepDown", Restart: "Restart", Recreate: "Recreate", ReplaceKeyFile: "ReplaceKeyFile",
 	}
@@ -60,8 +66,8 @@ type Action struct {
 	PodUID string
 	// File is the content to write, for WriteConfig.
 	File string
-	// WiredTigerString is the full string to send, for SetParameters.
-	WiredTigerString string
+	// Changes are what to send to the running member, for SetParameters.
+	Changes catalog.Changes
 	// Reason is the condition reason while the action is under way.
 	Reason string
 	// Message says in one sentence what happens, or what is waited for.

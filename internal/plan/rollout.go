@@ -115,10 +115,15 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
 	case verdict.NeedsSetting():
 		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
-		action.WiredTigerString = catalog.WiredTigerString(s.Component, settings)
+		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, verdict.Settable())
 		return action
 	case verdict.NeedsRestart() || outdated:
 		return s.restart(member)
+	case verdict.Stuck() != nil:
+		stuck := verdict.Stuck()
+		return s.memberAction(Stall, member, v1alpha1.ReasonKnobMismatch,
+			"%s is %q on %s, which was started with %q: something outside of the operator decides the value (%s)",
+			stuck.Name, stuck.Found, member.Name, stuck.Wanted, stuck.Evidence)
 	}
 	return Action{Kind: Nothing}
 }

@@ -100,7 +100,7 @@ func verified(cluster plan.Cluster) metav1.Condition {
 					if silent == "" {
 						silent = fmt.Sprintf("%s on %s could not be read: %s", knob.Name, member.Name, knob.Evidence)
 					}
-				case v1alpha1.KnobProved, v1alpha1.KnobUnverifiable:
+				case v1alpha1.KnobProved, v1alpha1.KnobUnverifiable, v1alpha1.KnobNotApplicable:
 				}
 			}
 		}

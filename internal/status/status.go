@@ -132,7 +132,7 @@ func member(set plan.ReplicaSet, seen observed.Member) v1alpha1.MemberStatus {
 		Proved: proved, Declared: declared, PendingRestart: verdict.NeedsRestart(),
 	}
 	for _, knob := range verdict.Knobs {
-		if knob.Verdict == v1alpha1.KnobProved {
+		if knob.Verdict == v1alpha1.KnobProved || knob.Verdict == v1alpha1.KnobNotApplicable {
 			continue
 		}
 		status.Mismatches = append(status.Mismatches, v1alpha1.KnobMismatch{

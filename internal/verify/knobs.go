@@ -21,6 +21,8 @@ type Knob struct {
 	Found catalog.Value
 	// Evidence says where Found was read, or why nothing was.
 	Evidence string
+	// Stuck tells that the process was started with the wanted value and still reports another.
+	Stuck bool
 }
 
 // Knobs judges every knob of a member. Undeclared knobs are held to the server's default, so that a
@@ -29,8 +31,8 @@ type Knob struct {
 // that a difference in a knob that takes a restart is waiting for one.
 func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurrent bool, process catalog.Process) []Knob {
 	var judged []Knob
-	for _, row := range catalog.Knobs(component) {
-		if row.DerivedInto != "" || !row.Versions.Includes(process.Version.Line()) {
+	for _, row := range catalog.KnobsOn(component, process.Version.Line()) {
+		if row.DerivedInto != "" {
 			continue
 		}
 		wanted, declared := settings[row.Name]
@@ -42,7 +44,7 @@ func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurren
 		}
 		knob := judgeKnob(row, wanted, fileIsCurrent, process)
 		knob.Declared = declared
-		if declared || knob.Verdict == v1alpha1.KnobMismatched || knob.Verdict == v1alpha1.KnobPendingRestart {
+		if declared || knob.differs() {
 			judged = append(judged, knob)
 		}
 	}
@@ -52,10 +54,9 @@ func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurren
 func judgeKnob(row catalog.Knob, wanted catalog.Value, fileIsCurrent bool, process catalog.Process) Knob {
 	reading := row.Read(process)
 	knob := Knob{Knob: row, Wanted: wanted, Found: reading.Value, Evidence: reading.Evidence}
-	if reading.Found && reading.Value == "" {
-		knob.Found = row.Default // the WiredTiger string in force says nothing, so the default holds
-	}
 	switch {
+	case !row.HasEffect():
+		knob.Verdict, knob.Evidence = v1alpha1.KnobNotApplicable, row.Note
 	case reading.Unanswered:
 		knob.Verdict = v1alpha1.KnobUnknown
 	case !reading.Found:
@@ -66,6 +67,7 @@ func judgeKnob(row catalog.Knob, wanted catalog.Value, fileIsCurrent bool, proce
 		knob.Verdict = v1alpha1.KnobPendingRestart
 	default:
 		knob.Verdict = v1alpha1.KnobMismatched
+		knob.Stuck = row.NeedsRestart() && fileIsCurrent
 	}
 	return knob
 }
@@ -77,10 +79,10 @@ type Member struct {
 	Unknown string
 }
 
-// Proved counts the declared knobs that were read back, of all that are declared.
+// Proved counts the declared knobs that were read back, of all that are declared and have an effect.
 func (m Member) Proved() (proved, declared int32) {
 	for _, knob := range m.Knobs {
-		if !knob.Declared {
+		if !knob.Declared || knob.Verdict == v1alpha1.KnobNotApplicable {
 			continue
 		}
 		declared++
@@ -98,29 +100,50 @@ func (m Member) InForce() bool {
 		return false
 	}
 	for _, knob := range m.Knobs {
-		if knob.Verdict != v1alpha1.KnobProved && knob.Verdict != v1alpha1.KnobUnverifiable {
+		if knob.differs() || knob.Verdict == v1alpha1.KnobUnknown {
 			return false
 		}
 	}
 	return true
 }
 
-// NeedsRestart tells that a knob differs which only a new process takes.
+// NeedsRestart tells that a knob differs which a new process would take.
 func (m Member) NeedsRestart() bool {
-	return m.anyDiffers(func(row catalog.Knob) bool { return row.NeedsRestart() })
-}
-
-// NeedsSetting tells that a knob differs which can be set online.
-func (m Member) NeedsSetting() bool {
-	return m.anyDiffers(func(row catalog.Knob) bool { return !row.NeedsRestart() })
-}
-
-func (m Member) anyDiffers(of func(catalog.Knob) bool) bool {
 	for _, knob := range m.Knobs {
-		differs := knob.Verdict == v1alpha1.KnobMismatched || knob.Verdict == v1alpha1.KnobPendingRestart
-		if differs && of(knob.Knob) {
+		if knob.differs() && knob.NeedsRestart() && !knob.Stuck {
 			return true
 		}
 	}
 	return false
+}
+
+// NeedsSetting tells that a knob differs which can be set online.
+func (m Member) NeedsSetting() bool {
+	return len(m.Settable()) > 0
+}
+
+// Settable names the knobs that differ and can be set online.
+func (m Member) Settable() []string {
+	var names []string
+	for _, knob := range m.Knobs {
+		if knob.differs() && !knob.NeedsRestart() {
+			names = append(names, knob.Name)
+		}
+	}
+	return names
+}
+
+// Stuck is the first knob that differs although the process was started with the declared value, so
+// that neither a restart nor anything else the operator does would help; nil when there is none.
+func (m Member) Stuck() *Knob {
+	for i := range m.Knobs {
+		if m.Knobs[i].Stuck {
+			return &m.Knobs[i]
+		}
+	}
+	return nil
+}
+
+func (k Knob) differs() bool {
+	return k.Verdict == v1alpha1.KnobMismatched || k.Verdict == v1alpha1.KnobPendingRestart
 }
