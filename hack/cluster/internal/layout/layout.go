@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"path/filepath"
 	"regexp"
+	"strconv"
 )
 
 // DefaultName is the cluster's name when CLUSTER_NAME is not set.
@@ -149,6 +150,10 @@ func (l Layout) Netns() string { return l.Run("net") }
 
 // ContainerdSocket is the CRI endpoint; it must be absolute.
 func (l Layout) ContainerdSocket() string { return l.Run("containerd.sock") }
+
+// ShimSockets is where container shims listen. It is named after the slot, as
+// containerd refuses a path of more than 42 bytes; no cluster's name is a number.
+func (l Layout) ShimSockets() string { return filepath.Join(l.Roots.Run, strconv.Itoa(l.Slot)) }
 
 // Kubeconfig is the kubeconfig of one of the cluster's own parts.
 func (l Layout) Kubeconfig(user string) string {

@@ -65,7 +65,7 @@ func TestSlotsDoNotClash(t *testing.T) {
 	}
 	for slot := range Slots {
 		l := Layout{Name: "x", Slot: slot}
-		for _, value := range append(l.CIDRs(), l.HostAddress(), l.NodeAddress(), l.LoopbackAddress(), l.HostLink()) {
+		for _, value := range append(l.CIDRs(), l.HostAddress(), l.NodeAddress(), l.LoopbackAddress(), l.HostLink(), l.ShimSockets()) {
 			claim(value, slot)
 		}
 		if len(l.HostLink()) > 15 {
@@ -107,6 +107,9 @@ func TestPathsCarryTheName(t *testing.T) {
 func TestSocketPathsFit(t *testing.T) {
 	l := Layout{Name: strings.Repeat("a", 20), Roots: HostRoots()}
 	deepest := l.State("kubelet", "pod-resources", "1234567890.sock")
+	if l.Slot = Slots - 1; len(l.ShimSockets()) > 42 {
+		t.Errorf("%s is %d bytes long", l.ShimSockets(), len(l.ShimSockets()))
+	}
 	if len(deepest) > 107 || len(l.ContainerdSocket()+".ttrpc") > 107 {
 		t.Errorf("%s is %d bytes long", deepest, len(deepest))
 	}

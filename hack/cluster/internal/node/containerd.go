@@ -28,6 +28,9 @@ disabled_plugins = ["io.containerd.differ.v1.erofs", "io.containerd.snapshotter.
 [plugins."io.containerd.internal.v1.opt"]
   path = "{{.Root}}/opt"
 
+[plugins."io.containerd.shim.v1.manager"]
+  socket_dir = "{{.ShimSockets}}"
+
 [plugins."io.containerd.nri.v1.nri"]
   disable = true
 
@@ -86,7 +89,7 @@ const cniWrapper = "ptp-in-node"
 func containerd(l layout.Layout, programs map[string]string, tools Tools) (process.Spec, error) {
 	config := l.State("config", "containerd.toml")
 	err := writeTemplate(config, containerdConfig, map[string]string{
-		"Root": l.State("containerd"), "State": l.Run("containerd"), "Socket": l.ContainerdSocket(),
+		"Root": l.State("containerd"), "State": l.Run("containerd"), "Socket": l.ContainerdSocket(), "ShimSockets": l.ShimSockets(),
 		"PauseImage": pauseImage, "Shim": programs["containerd-shim-runc-v2"], "Runc": tools.Runc,
 		"CNIOwn": l.State("cni", "bin"), "CNIPlugins": tools.CNIPlugins, "CNIConfig": l.State("cni", "conf"),
 	})

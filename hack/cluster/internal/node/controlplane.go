@@ -83,6 +83,7 @@ func controllerManager(l layout.Layout, programs map[string]string) process.Spec
 			"--root-ca-file="+certificate(l, "ca"),
 			"--cluster-signing-cert-file="+certificate(l, "ca"), "--cluster-signing-key-file="+privateKey(l, "ca"),
 			"--allocate-node-cidrs=true", "--cluster-cidr="+l.PodCIDR(), "--node-cidr-mask-size=24",
+			"--flex-volume-plugin-dir="+l.State("volume-plugins"),
 			// The default limits protect a shared API server; here they delay
 			// the first pod by seconds.
 			"--kube-api-qps=200", "--kube-api-burst=400",

@@ -156,7 +156,7 @@ func removeFiles(l layout.Layout) error {
 	if len(mounts) > 0 {
 		return fmt.Errorf("still mounted: %s", strings.Join(mounts, ", "))
 	}
-	if err := os.RemoveAll(l.RunDir()); err != nil {
+	if err := errors.Join(os.RemoveAll(l.RunDir()), os.RemoveAll(l.ShimSockets())); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(l.StateDir())

@@ -3,19 +3,21 @@ package node
 import (
 	"bytes"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/mongotuning/mongotuning/hack/cluster/internal/layout"
 )
 
-// Directories whose place is fixed in the programs that write there, and which
-// other clusters and container engines of the machine may share.
+// Places that are fixed in the programs that write there, and which other
+// clusters and container engines of the machine may share.
 const (
-	cniResults      = "/var/lib/cni/results"
-	containerLogs   = "/var/log/containers"
-	containerdShims = "/run/containerd/s"
+	cniResults    = "/var/lib/cni/results"
+	containerLogs = "/var/log/containers"
+	pluginSocket  = "/var/lib/kubelet/device-plugins/kubelet.sock"
 )
 
 // removeSharedTraces deletes our entries from shared directories, and such a
@@ -35,33 +37,23 @@ func removeSharedTraces(l layout.Layout) error {
 			failures = append(failures, os.Remove(link))
 		}
 	}
-	for _, socket := range shimSockets(l) {
-		if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-			failures = append(failures, err)
-		}
-	}
-	for _, directory := range []string{cniResults, filepath.Dir(cniResults), containerLogs, containerdShims, filepath.Dir(containerdShims)} {
+	failures = append(failures, removeDeadSocket(pluginSocket))
+	plugins := filepath.Dir(pluginSocket)
+	for _, directory := range []string{cniResults, filepath.Dir(cniResults), containerLogs, plugins, filepath.Dir(plugins)} {
 		_ = os.Remove(directory)
 	}
 	return errors.Join(failures...)
 }
 
-// shimSockets reads where the killed shims listened; they are the ones that
-// would have removed their sockets.
-func shimSockets(l layout.Layout) []string {
-	var sockets []string
-	for _, name := range []string{"bootstrap.json", "address"} {
-		files, _ := filepath.Glob(l.Run("containerd", "io.containerd.runtime.v2.task", "k8s.io", "*", name))
-		for _, file := range files {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				continue
-			}
-			if _, rest, found := strings.Cut(string(content), "unix://"+containerdShims+"/"); found {
-				name, _, _ := strings.Cut(rest, `"`)
-				sockets = append(sockets, filepath.Join(containerdShims, filepath.Base(strings.TrimSpace(name))))
-			}
-		}
+// removeDeadSocket leaves a socket alone that somebody answers on: the kubelet
+// of another cluster has then taken the place.
+func removeDeadSocket(path string) error {
+	connection, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		return connection.Close()
 	}
-	return sockets
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -52,7 +52,7 @@ func (c Cluster) ensure(spec process.Spec) error {
 
 func (c Cluster) prepare(context.Context) error {
 	l := c.Layout
-	for _, directory := range []string{l.StateDir(), l.RunDir(), l.Run("processes"), l.State("logs"), l.State("etcd")} {
+	for _, directory := range []string{l.StateDir(), l.RunDir(), l.Run("processes"), l.State("logs"), l.State("etcd"), l.ShimSockets()} {
 		if err := os.MkdirAll(directory, 0o700); err != nil {
 			return fmt.Errorf("make directory: %w", err)
 		}
