@@ -44,8 +44,8 @@ const (
 	volumeTemporary = "tmp"
 )
 
-// containerMember is the name of the container that mongod or mongos runs in.
-const containerMember = "mongodb"
+// ContainerMember is the name of the container that mongod or mongos runs in.
+const ContainerMember = "mongodb"
 
 // podSpec is what mongod and mongos pods have in common. There is no liveness probe: a frozen member
 // is judged by its peers and by the operator, and killing it would turn slowness into an outage.
@@ -101,16 +101,16 @@ func (c Cluster) prepareContainer() *corev1ac.ContainerApplyConfiguration {
 // and then becomes the server.
 func (c Cluster) databaseContainer(server, file string, resources v1alpha1.Resources) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
-		WithName(containerMember).
+		WithName(ContainerMember).
 		WithImage(c.image()).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithCommand(binaryPath, "member", "run", "--", server, "--config", filesPath+"/"+file).
 		WithPorts(corev1ac.ContainerPort().WithName("mongodb").WithContainerPort(naming.Port).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(resourceRequirements(resources)).
 		WithSecurityContext(restricted()).
-		WithStartupProbe(probe("started", server).
+		WithStartupProbe(probe("started").
 			WithPeriodSeconds(startupPeriodSeconds).WithFailureThreshold(startupFailures)).
-		WithReadinessProbe(probe("ready", server).
+		WithReadinessProbe(probe("ready").
 			WithPeriodSeconds(readinessPeriodSeconds).WithFailureThreshold(readinessFailures)).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(volumeFiles).WithMountPath(filesPath).WithReadOnly(true),
@@ -120,10 +120,10 @@ func (c Cluster) databaseContainer(server, file string, resources v1alpha1.Resou
 		)
 }
 
-func probe(question, server string) *corev1ac.ProbeApplyConfiguration {
+func probe(question string) *corev1ac.ProbeApplyConfiguration {
 	return corev1ac.Probe().
 		WithExec(corev1ac.ExecAction().WithCommand(binaryPath, "member", "probe",
-			"--question="+question, "--server="+server, "--address=127.0.0.1:"+strconv.Itoa(naming.Port))).
+			"--question="+question, "--address=127.0.0.1:"+strconv.Itoa(naming.Port))).
 		WithTimeoutSeconds(probeTimeoutSeconds)
 }
 

@@ -22,8 +22,10 @@ const (
 	LabelComponent  = "app.kubernetes.io/component"
 	LabelReplicaSet = "mongotuning.io/replica-set"
 
-	managedBy = "mongotuning-operator"
-	appName   = "mongodb"
+	// ManagedBy is the value of LabelManagedBy.
+	ManagedBy = "mongotuning-operator"
+
+	appName = "mongodb"
 )
 
 // Annotations of the objects.
@@ -92,7 +94,7 @@ func ServiceAccount(tuning string) string { return tuning + "-mongodb" }
 
 // NetworkPolicy admits traffic to the database pods of one component.
 func NetworkPolicy(tuning string, component v1alpha1.Component) string {
-	return tuning + "-" + componentLabel(component)
+	return tuning + "-" + ComponentLabel(component)
 }
 
 // Keys of the Secrets.
@@ -105,13 +107,13 @@ const (
 
 // Labels are on every object of a MongoTuning.
 func Labels(tuning string) map[string]string {
-	return map[string]string{LabelName: appName, LabelInstance: tuning, LabelManagedBy: managedBy}
+	return map[string]string{LabelName: appName, LabelInstance: tuning, LabelManagedBy: ManagedBy}
 }
 
 // ComponentLabels are on every object of one component.
 func ComponentLabels(tuning string, component v1alpha1.Component) map[string]string {
 	labels := Labels(tuning)
-	labels[LabelComponent] = componentLabel(component)
+	labels[LabelComponent] = ComponentLabel(component)
 	return labels
 }
 
@@ -122,7 +124,8 @@ func ReplicaSetLabels(tuning, replicaSet string, component v1alpha1.Component) m
 	return labels
 }
 
-func componentLabel(component v1alpha1.Component) string {
+// ComponentLabel is the value of LabelComponent.
+func ComponentLabel(component v1alpha1.Component) string {
 	switch component {
 	case v1alpha1.ComponentShardMember:
 		return "shard"

@@ -20,6 +20,10 @@ type Cluster struct {
 	ReplicaSets []ReplicaSet
 	// Mongos is what the routers answered.
 	Mongos Mongos
+	// AppUnknown tells that the config servers refused the application's user or its password. Both
+	// AppUnknown and AppKnown are false when they could not be asked; AppError says why.
+	AppKnown, AppUnknown bool
+	AppError             string
 }
 
 // ReplicaSet is one shard, or the config servers.

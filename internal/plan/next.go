@@ -23,6 +23,10 @@ type Cluster struct {
 	Version catalog.Version
 	// KeyFileID names the key file that pods should have.
 	KeyFileID string
+	// AppUnknown tells that the config servers refused the application's user or its password;
+	// AppError says why they could not be asked.
+	AppUnknown bool
+	AppError   string
 }
 
 // ReplicaSet is one replica set: wanted, seen and judged.
@@ -61,8 +65,14 @@ func Next(cluster Cluster) Action {
 			return action
 		}
 	}
-	if waiting.Kind != Nothing {
+	switch {
+	case waiting.Kind != Nothing:
 		return waiting
+	case cluster.AppUnknown:
+		config := cluster.ReplicaSets[len(cluster.ReplicaSets)-1]
+		return config.memberAction(CreateApp, *config.Seen.Primary(), v1alpha1.ReasonBootstrapping, "giving the application's user the password of its Secret")
+	case cluster.AppError != "":
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "the application's user could not be checked: " + cluster.AppError}
 	}
 	return awaitMongos(cluster)
 }
@@ -71,7 +81,7 @@ func Next(cluster Cluster) Action {
 func bootstrap(cluster Cluster, set ReplicaSet) Action {
 	seen := set.Seen
 	if seen.UninitiatedWhole() {
-		return set.action(Initiate, v1alpha1.ReasonBootstrapping, "initiating replica set %s with %d members", set.Name, set.Members)
+		return set.memberAction(Initiate, seen.Members[0], v1alpha1.ReasonBootstrapping, "initiating replica set %s with %d members", set.Name, set.Members)
 	}
 	if !seen.Initiated() {
 		return set.awaitPods()
@@ -81,7 +91,7 @@ func bootstrap(cluster Cluster, set ReplicaSet) Action {
 		return set.action(Wait, v1alpha1.ReasonWaitingForMembers, "replica set %s has no primary%s", set.Name, set.silent())
 	}
 	if primary.Look.LockedOut {
-		return set.action(CreateUsers, v1alpha1.ReasonBootstrapping, "making the operator's user known to replica set %s", set.Name)
+		return set.memberAction(CreateUsers, *primary, v1alpha1.ReasonBootstrapping, "making the operator's user known to replica set %s", set.Name)
 	}
 	if seen.Listed || set.Component != v1alpha1.ComponentShardMember {
 		return Action{Kind: Nothing}

@@ -1,0 +1,165 @@
+# Everything a developer or a newcomer runs. `make help` lists the targets.
+include hack/tools.mk
+
+SHELL := /bin/bash -o pipefail
+.DEFAULT_GOAL := help
+
+CLUSTER         ?= local
+CLUSTER_NAME    ?= mongotuning
+MONGODB_VERSION ?= 4.4.2
+NAMESPACE       ?= mongotuning-demo
+export CLUSTER CLUSTER_NAME MONGODB_VERSION NAMESPACE
+
+BIN            := $(CURDIR)/bin
+CLUSTER_TOOL   := go run -C hack/cluster .
+IMAGE_TOOL     := go run -C hack/image .
+CONTROLLER_GEN := $(BIN)/controller-gen-$(CONTROLLER_GEN_VERSION)
+GOLANGCI_LINT  := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+KUSTOMIZE      := $(BIN)/kustomize-$(KUSTOMIZE_VERSION)
+
+GOARCH  := $(shell go env GOARCH)
+LDFLAGS := -s -w -buildid=
+
+ifeq ($(CLUSTER),local)
+export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
+endif
+
+##@ Start here
+
+.PHONY: demo
+demo: cluster-up deploy ## From nothing to a tuned sharded cluster whose every value is proved.
+	hack/demo.sh up
+
+.PHONY: demo-down
+demo-down: ## Remove the demo's MongoDB cluster and its data; the Kubernetes cluster stays.
+	hack/demo.sh down
+
+.PHONY: test
+test: unit integration mongod-test e2e ## All tests: unit, CRD, API server, real mongod, real cluster.
+	@echo; echo "All tests passed."
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make TARGET\n"} \
+	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nVariables\n'
+	@printf '  %-16s %s\n' MONGODB_VERSION 'server of the demo and of the end-to-end test: 4.2.6, 4.4.2, 5.0.4 or 6.0.27 (now $(MONGODB_VERSION))' \
+	  NAMESPACE 'namespace of the demo (now $(NAMESPACE))' \
+	  CLUSTER 'local, or existing to use the current kubeconfig (now $(CLUSTER))' \
+	  CLUSTER_NAME 'name of the local cluster (now $(CLUSTER_NAME))'
+
+##@ Tests, one kind at a time
+
+.PHONY: unit
+unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, tools.
+	go vet ./...
+	go test ./api/... ./cmd/... ./internal/... ./profiles/... ./controllers/... ./test/config/... ./test/crd/... ./test/mongosstandin/...
+	cd hack/cluster && go test ./...
+	cd hack/image && go test ./...
+
+.PHONY: integration
+integration: ## The reconciler against a real kube-apiserver and etcd.
+	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test -tags integration -count=1 ./test/integration/...
+
+.PHONY: mongod-test
+mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.4.2, 5.0.4 and 6.0.27.
+	go test -tags mongod -count=1 -p 1 -timeout 40m ./internal/mongodb/... ./internal/member/... ./test/mongosstandin/... ./test/matrix/...
+
+.PHONY: e2e
+e2e: cluster-up deploy ## The operator in a real cluster with real mongods.
+	go test -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
+
+.PHONY: fuzz
+fuzz: ## Each fuzz target for 20 seconds.
+	hack/fuzz.sh
+
+##@ Checks
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Strict linters, the import rules among them.
+	$(GOLANGCI_LINT) run ./...
+	cd hack/cluster && $(GOLANGCI_LINT) run --config $(CURDIR)/hack/golangci.yml ./...
+	cd hack/image && $(GOLANGCI_LINT) run --config $(CURDIR)/hack/golangci.yml ./...
+
+.PHONY: verify
+verify: ## Fail when a generated file is stale.
+	hack/verify.sh
+
+##@ Build
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Everything that is generated: deep copies, CRDs, RBAC, references.
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(CONTROLLER_GEN) crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
+	$(CONTROLLER_GEN) rbac:roleName=mongotuning-operator paths=./controllers/... output:rbac:dir=config/rbac
+	go run ./hack/generate
+
+.PHONY: build
+build: ## The operator's static binary, bin/mongotuning-linux-ARCH.
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -ldflags '$(LDFLAGS)' -o bin/mongotuning-linux-$(GOARCH) ./cmd/mongotuning
+
+.PHONY: build-installer
+build-installer: $(KUSTOMIZE) ## One file to install from: dist/install.yaml.
+	mkdir -p dist
+	$(KUSTOMIZE) build config/default > dist/install.yaml
+
+.PHONY: images
+images: build ## Operator image and MongoDB test image, loaded into the local cluster's node.
+	hack/images.sh
+
+##@ Local cluster
+
+.PHONY: cluster-up
+cluster-up: ## Start a real Kubernetes node on this machine (nothing to do when it runs).
+ifeq ($(CLUSTER),local)
+	$(CLUSTER_TOOL) up
+else
+	@kubectl version >/dev/null || { echo "CLUSTER=existing needs a kubeconfig that reaches a cluster"; exit 1; }
+endif
+
+.PHONY: cluster-status
+cluster-status: ## What runs, and whether it is healthy.
+ifeq ($(CLUSTER),local)
+	$(CLUSTER_TOOL) status
+else
+	kubectl get nodes -o wide
+endif
+
+.PHONY: cluster-down
+cluster-down: ## Stop the local cluster and put the machine back as it was.
+ifeq ($(CLUSTER),local)
+	$(CLUSTER_TOOL) down
+else
+	@echo "CLUSTER=existing: this cluster is not ours to stop"
+endif
+
+.PHONY: deploy
+deploy: images $(KUSTOMIZE) ## Install CRDs and operator into the cluster.
+	KUSTOMIZE=$(KUSTOMIZE) hack/deploy.sh
+
+.PHONY: undeploy
+undeploy: $(KUSTOMIZE) ## Remove operator and CRDs; refused while a MongoTuning exists.
+	KUSTOMIZE=$(KUSTOMIZE) hack/undeploy.sh
+
+##@ Tools
+
+.PHONY: tools
+tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(KUSTOMIZE) ## Install the pinned tools into bin/.
+
+# install-tool installs one pinned Go program under a name that carries its version, so that a changed
+# pin is a changed file.
+define install-tool
+@mkdir -p $(BIN)
+@echo "installing $(notdir $@)"
+@GOBIN=$(BIN)/.install go install $(1)@$(2) && mv $(BIN)/.install/$(notdir $(basename $(1))) $@
+endef
+
+$(CONTROLLER_GEN):
+	$(call install-tool,sigs.k8s.io/controller-tools/cmd/controller-gen,$(CONTROLLER_GEN_VERSION))
+$(GOLANGCI_LINT):
+	$(call install-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,$(GOLANGCI_LINT_VERSION))
+$(KUSTOMIZE):
+	@mkdir -p $(BIN)
+	@echo "installing $(notdir $@)"
+	@GOBIN=$(BIN)/.install go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION) && mv $(BIN)/.install/kustomize $@

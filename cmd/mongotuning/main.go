@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command mongotuning is the one binary of the operator's image: the operator itself, and what it puts
+// into the database pods.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+const usage = `Usage: mongotuning COMMAND [flags]
+
+Commands:
+  manager   run the operator
+  member    prepare, run and probe a database pod
+  version   print the version
+
+Each command lists its flags with --help.
+`
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "mongotuning:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no command given\n\n%s", usage)
+	}
+	switch command, rest := args[0], args[1:]; command {
+	case "manager":
+		return runManager(rest)
+	case "member":
+		return runMember(rest)
+	case "version":
+		fmt.Println(version())
+		return nil
+	case "help", "-h", "--help":
+		fmt.Print(usage)
+		return nil
+	default:
+		return fmt.Errorf("unknown command %q\n\n%s", command, usage)
+	}
+}

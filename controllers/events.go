@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+)
+
+// told are the conditions whose turns are told as events, in the order in which they are told. The acts
+// in between are told by perform.
+var told = []struct {
+	condition string
+	bad       metav1.ConditionStatus
+	action    string
+}{
+	{v1alpha1.ConditionAvailable, metav1.ConditionFalse, "Observe"},
+	{v1alpha1.ConditionVerified, metav1.ConditionFalse, "Verify"},
+	{v1alpha1.ConditionStalled, metav1.ConditionTrue, "Stall"},
+	{v1alpha1.ConditionSuspended, metav1.ConditionTrue, "Suspend"},
+	{v1alpha1.ConditionReady, metav1.ConditionFalse, "Verify"},
+}
+
+// tell writes one event for each condition that turned good or bad. Turns to Unknown are no news, and
+// neither is a new wording of the same.
+func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after []metav1.Condition) {
+	for _, row := range told {
+		is := meta.FindStatusCondition(after, row.condition)
+		was := meta.FindStatusCondition(before, row.condition)
+		if is == nil || is.Status == metav1.ConditionUnknown {
+			continue
+		}
+		if was != nil && was.Status == is.Status && was.Reason == is.Reason {
+			continue
+		}
+		kind := corev1.EventTypeNormal
+		if is.Status == row.bad {
+			kind = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(tuning, nil, kind, is.Reason, row.action, "%s", is.Message)
+	}
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controllers holds the reconcilers. They are glue: fetch, apply, observe, perform, record. What
+// to do is decided in internal/plan, how it stands in internal/verify and internal/status.
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/status"
+)
+
+// MongoTuningReconciler brings one MongoTuning to its declared tuning and keeps watching it there.
+type MongoTuningReconciler struct {
+	client.Client
+	// Uncached reads Secrets by name; the operator has no right to list them.
+	Uncached client.Reader
+	// Recorder writes events.
+	Recorder events.EventRecorder
+	// Databases talks to the servers.
+	Databases Databases
+	// Clock gives the one reading of the time that a look uses.
+	Clock clock.PassiveClock
+	// OperatorImage prepares and probes the database pods.
+	OperatorImage string
+	// OperatorNamespace is where the operator runs.
+	OperatorNamespace string
+	// ClusterDomain is the DNS suffix of the Kubernetes cluster.
+	ClusterDomain string
+	// Concurrency is how many MongoTunings are looked at at once.
+	Concurrency int
+
+	applied appliedObjects
+	apps    knownApps
+}
+
+// How soon to look again. Pods and objects wake the reconciler by themselves; servers do not.
+const (
+	// lookPeriod is the time between looks at a cluster that is as it should be.
+	lookPeriod = 10 * time.Second
+	// waitPeriod is the time between looks while something is under way in a server.
+	waitPeriod = 2 * time.Second
+	// actPeriod is the time to the look that shows what an act has done.
+	actPeriod = 200 * time.Millisecond
+)
+
+// +kubebuilder:rbac:groups=mongotuning.io,resources=mongotunings,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=mongotuning.io,resources=mongotunings/status,verbs=patch
+// +kubebuilder:rbac:groups=mongotuning.io,resources=mongotunings/finalizers,verbs=update
+// +kubebuilder:rbac:groups=mongotuning.io,resources=tuningprofiles,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=statefulsets;deployments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps;services;serviceaccounts,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+// Reconcile brings one MongoTuning a step nearer to its declared tuning and records how it stands.
+func (r *MongoTuningReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	tuning := &v1alpha1.MongoTuning{}
+	if err := r.Get(ctx, req.NamespacedName, tuning); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !tuning.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, r.finalize(ctx, tuning)
+	}
+	if err := r.ensureFinalizer(ctx, tuning); err != nil {
+		return ctrl.Result{}, err
+	}
+	facts, err := r.reconcile(ctx, tuning)
+	if stall := stallFrom(err); stall != nil {
+		// Trying again at once helps nobody; the next look will.
+		facts.Stall, err = stall, nil
+	}
+	if err != nil {
+		// Without a look there is nothing true to say, so the status stays as it was.
+		return ctrl.Result{}, err
+	}
+	if err := r.record(ctx, tuning, facts); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: nextLook(facts)}, nil
+}
+
+// reconcile tells the job in order. It performs at most one act and then returns; a refused or
+// suspended spec skips the acts and nothing else.
+func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.MongoTuning) (status.Facts, error) {
+	facts := status.Facts{Now: r.Clock.Now(), Generation: tuning.Generation, Suspended: isSuspended(tuning)}
+	want, err := r.resolve(ctx, tuning)
+	if err != nil {
+		return facts, err
+	}
+	facts.Resolved, facts.Revision, facts.Stall = want.resolved, want.revision, want.stall
+	if !want.known {
+		return facts, nil
+	}
+	credentials, err := r.ensureSecrets(ctx, tuning)
+	if err != nil {
+		return facts, err
+	}
+	cluster := desired.Cluster{
+		Tuning: want.tuning, Resolved: want.resolved,
+		OperatorImage: r.OperatorImage, OperatorNamespace: r.OperatorNamespace, ClusterDomain: r.ClusterDomain,
+		KeyFileID: credentials.keyFileID(),
+	}
+	mayAct := want.stall == nil && !facts.Suspended
+	var barred error
+	if mayAct {
+		if err := r.recordRevision(ctx, want); err != nil {
+			return facts, err
+		}
+		// What bars the way here does not end the watch: look and judge all the same.
+		if barred = r.applyHarmless(ctx, cluster); barred != nil && stallFrom(barred) == nil {
+			return facts, barred
+		}
+	}
+	seen, err := r.observe(ctx, cluster, credentials)
+	if err != nil {
+		return facts, err
+	}
+	facts.Cluster = judge(cluster, seen)
+	facts.Action = plan.Next(facts.Cluster)
+	if barred != nil {
+		return facts, barred
+	}
+	if mayAct && facts.Action.IsAct() {
+		err = r.perform(ctx, cluster, credentials, facts.Action)
+	}
+	return facts, err
+}
+
+// stallFrom is the stall that an error amounts to; nil when trying again may help.
+func stallFrom(err error) *status.Stall {
+	var foreign *foreignObjectError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &foreign):
+		return &status.Stall{Reason: v1alpha1.ReasonForeignObject, Message: foreign.Error()}
+	case apierrors.IsForbidden(err):
+		return &status.Stall{Reason: v1alpha1.ReasonForbidden, Message: err.Error()}
+	case apierrors.IsInvalid(err):
+		return &status.Stall{Reason: v1alpha1.ReasonImmutableFieldChanged, Message: err.Error()}
+	default:
+		return nil
+	}
+}
+
+func isSuspended(tuning *v1alpha1.MongoTuning) bool {
+	asked := tuning.Spec.Suspend != nil && *tuning.Spec.Suspend
+	return asked || tuning.Annotations[v1alpha1.AnnotationSuspend] == "true"
+}
+
+func nextLook(facts status.Facts) time.Duration {
+	switch {
+	case facts.Stall != nil || facts.Suspended || facts.Action.Kind == plan.Nothing || facts.Action.Kind == plan.Stall:
+		return lookPeriod
+	case facts.Action.IsAct():
+		return actPeriod
+	default:
+		return waitPeriod
+	}
+}
+
+// ensureFinalizer adds the finalizer by a patch of that one list, so that nothing of what the user
+// wrote is written back in another spelling.
+func (r *MongoTuningReconciler) ensureFinalizer(ctx context.Context, tuning *v1alpha1.MongoTuning) error {
+	if controllerutil.ContainsFinalizer(tuning, v1alpha1.Finalizer) {
+		return nil
+	}
+	before := tuning.DeepCopy()
+	controllerutil.AddFinalizer(tuning, v1alpha1.Finalizer)
+	if err := r.Patch(ctx, tuning, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("add finalizer: %w", err)
+	}
+	return nil
+}
+
+// record writes the status when a fact has changed, and tells what changed as events.
+func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.MongoTuning, facts status.Facts) error {
+	before := tuning.DeepCopy()
+	tuning.Status = status.Compute(tuning.Status, facts)
+	if equality.Semantic.DeepEqual(before.Status, tuning.Status) {
+		return nil
+	}
+	if err := r.Status().Patch(ctx, tuning, client.MergeFrom(before)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("write status: %w", err))
+	}
+	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
+	log.FromContext(ctx).Info("Recorded status", "proved", tuning.Status.ProvedMembers, "action", facts.Action.Kind.String(), "message", facts.Action.Message)
+	return nil
+}
+
+// SetupWithManager makes the manager wake the reconciler for its object, everything it owns, the pods
+// of its members, and the profiles that objects refer to.
+func (r *MongoTuningReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.MongoTuning{}).
+		Owns(&appsv1.StatefulSet{}).
+		Owns(&appsv1.Deployment{}).
+		Owns(&corev1.ConfigMap{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(tuningOfPod)).
+		Watches(&v1alpha1.TuningProfile{}, handler.EnqueueRequestsFromMapFunc(r.tuningsOfProfile)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrency}).
+		Complete(r)
+}
+
+// tuningsOfProfile are the objects that refer to a profile: they may be waiting for it to appear.
+func (r *MongoTuningReconciler) tuningsOfProfile(ctx context.Context, profile client.Object) []reconcile.Request {
+	tunings := &v1alpha1.MongoTuningList{}
+	if err := r.List(ctx, tunings); err != nil {
+		log.FromContext(ctx).Error(err, "Could not list the MongoTunings of a profile", "profile", profile.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range tunings.Items {
+		if ref := tunings.Items[i].Spec.ProfileRef; ref != nil && ref.Name == profile.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&tunings.Items[i])})
+		}
+	}
+	return requests
+}

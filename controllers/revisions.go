@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/naming"
+	"github.com/mongotuning/mongotuning/internal/profile"
+	"github.com/mongotuning/mongotuning/internal/status"
+)
+
+// keptRevisions is how many resolved tunings are remembered.
+const keptRevisions = 10
+
+// revision is every input that can be rolled out, resolved. The image is left out: going back to an
+// older tuning must not go back to an older server.
+type revision struct {
+	Resolved        profile.Resolved   `json:"resolved"`
+	ShardResources  v1alpha1.Resources `json:"shardResources"`
+	ConfigResources v1alpha1.Resources `json:"configResources"`
+	MongosResources v1alpha1.Resources `json:"mongosResources"`
+}
+
+func revisionOf(tuning *v1alpha1.MongoTuning, resolved profile.Resolved) revision {
+	return revision{
+		Resolved:        resolved,
+		ShardResources:  tuning.Spec.Shards.Resources,
+		ConfigResources: tuning.Spec.ConfigServers.Resources,
+		MongosResources: tuning.Spec.Mongos.Resources,
+	}
+}
+
+// revisionName names a revision by its content, wherever the values came from, so that the same tuning
+// declared again is the same revision.
+func revisionName(tuning *v1alpha1.MongoTuning, resolved profile.Resolved) string {
+	content := revisionOf(tuning, resolved)
+	content.Resolved.Sources = nil
+	content.Resolved.Version.Patch = 0
+	encoded, _ := json.Marshal(content) // plain structs always encode
+	sum := fnv.New64a()
+	_, _ = sum.Write(encoded)
+	return fmt.Sprintf("%s-%016x", tuning.Name, sum.Sum64())[:len(tuning.Name)+11]
+}
+
+// recordRevision keeps the resolved tuning before anything of it is applied, and forgets the oldest.
+// The labels are not those of a StatefulSet, whose controller would take the revisions for its own.
+func (r *MongoTuningReconciler) recordRevision(ctx context.Context, want wanted) error {
+	key := types.NamespacedName{Namespace: want.tuning.Namespace, Name: want.revision}
+	if err := r.Get(ctx, key, &appsv1.ControllerRevision{}); err == nil || !apierrors.IsNotFound(err) {
+		return client.IgnoreNotFound(err)
+	}
+	kept, err := r.revisions(ctx, want.tuning)
+	if err != nil {
+		return err
+	}
+	newest := int64(0)
+	for _, old := range kept {
+		newest = max(newest, old.Revision)
+	}
+	encoded, err := json.Marshal(revisionOf(want.tuning, want.resolved))
+	if err != nil {
+		return fmt.Errorf("encode revision %s: %w", want.revision, err)
+	}
+	record := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: want.revision, Namespace: want.tuning.Namespace,
+			Labels:          naming.Labels(want.tuning.Name),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(want.tuning, v1alpha1.GroupVersion.WithKind("MongoTuning"))},
+		},
+		Data:     runtime.RawExtension{Raw: encoded},
+		Revision: newest + 1,
+	}
+	if err := r.Create(ctx, record); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("record revision %s: %w", want.revision, err)
+	}
+	for len(kept) >= keptRevisions {
+		if kept[0].Name != want.tuning.Status.Revisions.Current {
+			if err := r.Delete(ctx, &kept[0]); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("forget revision %s: %w", kept[0].Name, err)
+			}
+		}
+		kept = kept[1:]
+	}
+	return nil
+}
+
+// revisions are the recorded ones, oldest first.
+func (r *MongoTuningReconciler) revisions(ctx context.Context, tuning *v1alpha1.MongoTuning) ([]appsv1.ControllerRevision, error) {
+	list := &appsv1.ControllerRevisionList{}
+	err := r.List(ctx, list, client.InNamespace(tuning.Namespace), client.MatchingLabels(naming.Labels(tuning.Name)))
+	if err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
+	return list.Items, nil
+}
+
+// revisionInForce puts the revision that the members run on in the place of a refused spec.
+func (r *MongoTuningReconciler) revisionInForce(ctx context.Context, tuning *v1alpha1.MongoTuning, stall *status.Stall) (wanted, error) {
+	want := wanted{tuning: tuning, stall: stall, revision: tuning.Status.Revisions.Current}
+	if want.revision == "" {
+		return want, nil
+	}
+	record := &appsv1.ControllerRevision{}
+	err := r.Get(ctx, types.NamespacedName{Namespace: tuning.Namespace, Name: want.revision}, record)
+	if apierrors.IsNotFound(err) {
+		return want, nil
+	}
+	if err != nil {
+		return want, fmt.Errorf("get revision %s: %w", want.revision, err)
+	}
+	var content revision
+	if err := json.Unmarshal(record.Data.Raw, &content); err != nil {
+		return want, fmt.Errorf("read revision %s: %w", want.revision, err)
+	}
+	inForce := tuning.DeepCopy()
+	inForce.Spec.Shards.Resources = content.ShardResources
+	inForce.Spec.ConfigServers.Resources = content.ConfigResources
+	inForce.Spec.Mongos.Resources = content.MongosResources
+	// A shard that the refused spec asks for on top has not been built.
+	if built := len(tuning.Status.ReplicaSets) - 1; built > 0 {
+		inForce.Spec.Shards.Count = min(inForce.Spec.Shards.Count, int32(built)) //nolint:gosec // at most 65
+	}
+	want.tuning, want.resolved, want.known = inForce, content.Resolved, true
+	return want, nil
+}
