@@ -11,7 +11,7 @@ import (
 )
 
 // pauseImage has the full name because containerd compares it as written.
-const pauseImage = "docker.io/local/pause:1"
+const pauseImage = "localhost/pause:1"
 
 // containerdConfig keeps every file below our own directories; the defaults
 // would mix with another container engine on the same machine.
