@@ -64,7 +64,8 @@ func (m *Member) StepDown(ctx context.Context, stayAway, catchUp time.Duration) 
 type OplogSize struct {
 	// Megabytes it may take, at least 990.
 	Megabytes float64
-	// MinRetentionHours it must keep, even beyond its size; nil leaves it alone. 4.4+.
+	// MinRetentionHours it must keep, even beyond its size; nil leaves it alone. 4.4+: 4.2 takes it without a
+	// word and does nothing.
 	MinRetentionHours *float64
 }
 

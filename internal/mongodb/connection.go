@@ -130,5 +130,6 @@ func majority() bson.E {
 	return bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: writeTimeout.Milliseconds()}}}
 }
 
-// writeTimeout is how long a write may wait for a majority.
-const writeTimeout = 10 * time.Second
+// writeTimeout is how long a write may wait for a majority. It is below the 10 s after which a primary without a
+// majority gives up its lead, so that the answer is about the write.
+const writeTimeout = 5 * time.Second

@@ -26,7 +26,7 @@ var (
 	ErrExceededTimeLimit = errors.New("exceeded the server's time limit")
 	// ErrNotPrimary is an act that only a primary performs (10107 and its kin).
 	ErrNotPrimary = errors.New("not primary")
-	// ErrBadValue is a value that the server refuses (2, 14, 72).
+	// ErrBadValue is a value that the server refuses (2, 14, 72, 51024).
 	ErrBadValue = errors.New("value refused")
 	// ErrUnknownCommand is a command that this server version does not have (59).
 	ErrUnknownCommand = errors.New("unknown command")
@@ -74,6 +74,7 @@ var errorOfCode = map[int32]error{
 	13436: ErrNotPrimary,           // NotPrimaryOrSecondary
 	51002: errExists,               // a role
 	51003: errExists,               // a user
+	51024: ErrBadValue,             // a field out of its bounds
 }
 
 // commandError is a failed command with its meanings. It keeps the text of the cause and not the cause, which

@@ -109,8 +109,8 @@ func figures(s mongodb.ServerStatus) map[string]*int64 {
 		"batch time":  s.Replication.BatchMillis,
 		"ttl deleted": s.TTL.DeletedDocuments, "ttl passes": s.TTL.Passes,
 		"scanned": s.Queries.ScannedObjects, "scanned keys": s.Queries.ScannedKeys, "returned": s.Queries.ReturnedDocuments,
-		"inserts": s.Operations.Insert, "replicated inserts": s.Replicated.Insert, "asserts": s.AssertsUser,
-		"regular asserts": s.AssertsRegular, "warnings": s.AssertsWarning,
+		"inserts": s.Operations.Insert, "replicated inserts": s.Replicated.Insert, "asserts": s.Asserts.User,
+		"regular asserts": s.Asserts.Regular, "warnings": s.Asserts.Warning,
 	}
 }
 
@@ -133,12 +133,12 @@ func assertServerStatus(t *testing.T, version string, s mongodb.ServerStatus) {
 	}
 	presence := map[string]bool{
 		"updates": s.Cache.UpdatesBytes != nil, "history store": s.Cache.HistoryStoreBytes != nil,
-		"collection scans": s.Queries.CollectionScans != nil, "window": s.History.WindowSeconds != nil,
-		"executor": s.Executor.Name != nil, "dedicated": s.Executor.Dedicated.ThreadsRunning != nil,
+		"collection scans": s.Queries.CollectionScans != nil,
+		"executor":         s.Executor.Name != nil, "dedicated": s.Executor.Dedicated.ThreadsRunning != nil,
 	}
 	old, since44 := version < "5", version > "4.4"
 	want := map[string]bool{
-		"updates": since44, "history store": since44, "collection scans": since44, "window": since44,
+		"updates": since44, "history store": since44, "collection scans": since44,
 		"executor": old, "dedicated": !old,
 	}
 	if diff := cmp.Diff(want, presence); diff != "" {

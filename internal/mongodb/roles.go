@@ -75,11 +75,7 @@ func AppRole() Role {
 			"createIndex", "dropIndex", // indexes
 			"listCollections", "listIndexes", "collStats", "dbStats", // what there is and how large
 			"changeStream",   // follow changes
-			"killCursors",    // drivers close what they do not read to the end
 			"enableSharding", // enableSharding and shardCollection
-		}},
-		{OnCluster: true, Actions: []string{
-			"listDatabases", // shells and drivers ask for it
 		}},
 	}}
 }

@@ -27,29 +27,27 @@ type ServerStatus struct {
 	// ConfigServers is the address of the config servers, nil until the member belongs to a sharded cluster.
 	ConfigServers *string
 
-	Cache          CacheStatus
-	Checkpoints    CheckpointStatus
-	History        HistoryStatus
-	Journal        JournalStatus
-	ReadTickets    TicketStatus
-	WriteTickets   TicketStatus
-	FlowControl    FlowControlStatus
-	Reads          LatencyStatus
-	Writes         LatencyStatus
-	Commands       LatencyStatus
-	Connections    ConnectionStatus
-	Executor       ExecutorStatus
-	Network        NetworkStatus
-	Queue          QueueStatus
-	ActiveClients  QueueStatus
-	Replication    ReplicationStatus
-	TTL            TTLStatus
-	Queries        QueryStatus
-	Operations     OperationStatus
-	Replicated     OperationStatus
-	AssertsRegular *int64
-	AssertsWarning *int64
-	AssertsUser    *int64
+	Cache         CacheStatus
+	Checkpoints   CheckpointStatus
+	History       HistoryStatus
+	Journal       JournalStatus
+	ReadTickets   TicketStatus
+	WriteTickets  TicketStatus
+	FlowControl   FlowControlStatus
+	Reads         LatencyStatus
+	Writes        LatencyStatus
+	Commands      LatencyStatus
+	Connections   ConnectionStatus
+	Executor      ExecutorStatus
+	Network       NetworkStatus
+	Queue         QueueStatus
+	ActiveClients QueueStatus
+	Replication   ReplicationStatus
+	TTL           TTLStatus
+	Queries       QueryStatus
+	Operations    OperationStatus
+	Replicated    OperationStatus
+	Asserts       AssertStatus
 }
 
 // CacheStatus is the WiredTiger cache.
@@ -196,6 +194,11 @@ type QueryStatus struct {
 	ScannedObjects, ScannedKeys, ReturnedDocuments *int64
 	// CollectionScans counts queries without an index; 4.4+.
 	CollectionScans *int64
+}
+
+// AssertStatus counts what the server found wrong, by seriousness; User is the clients' mistakes.
+type AssertStatus struct {
+	Regular, Warning, Message, User *int64
 }
 
 // OperationStatus counts operations by kind.

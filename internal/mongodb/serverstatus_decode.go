@@ -40,9 +40,12 @@ func serverStatusOf(d document) ServerStatus {
 		Queries:                queriesOf(d.section("metrics")),
 		Operations:             operationsOf(d.section("opcounters")),
 		Replicated:             operationsOf(d.section("opcountersRepl")),
-		AssertsRegular:         asserts.number("regular"),
-		AssertsWarning:         asserts.number("warning"),
-		AssertsUser:            asserts.number("user"),
+		Asserts: AssertStatus{
+			Regular: asserts.number("regular"),
+			Warning: asserts.number("warning"),
+			Message: asserts.number("msg"),
+			User:    asserts.number("user"),
+		},
 	}
 }
 
@@ -95,8 +98,11 @@ func checkpointsOf(engine document) CheckpointStatus {
 }
 
 func historyOf(engine document) HistoryStatus {
-	history := HistoryStatus{
-		WindowSeconds: engine.section("snapshot-window-settings").number("minimum target snapshot window size in seconds"),
+	window := engine.section("snapshot-window-settings")
+	history := HistoryStatus{WindowSeconds: window.number("minimum target snapshot window size in seconds")}
+	if history.WindowSeconds == nil {
+		// So 4.4 and older call it.
+		history.WindowSeconds = window.number("target available snapshots window size in seconds")
 	}
 	if pinned := engine.section("transaction").number("transaction range of timestamps currently pinned"); pinned != nil {
 		seconds := *pinned >> pinnedSecondsShift

@@ -126,9 +126,9 @@ func TestOplog(t *testing.T) {
 		}
 		must(t, member.ResizeOplog(bounded(t), mongodb.OplogSize{Megabytes: 1000}))
 		hours := 1.0
-		err = member.ResizeOplog(bounded(t), mongodb.OplogSize{Megabytes: 1000, MinRetentionHours: &hours})
-		if known := version > "4.4"; (err == nil) != known {
-			t.Errorf("retention by time: %v", err)
+		must(t, member.ResizeOplog(bounded(t), mongodb.OplogSize{Megabytes: 1000, MinRetentionHours: &hours}))
+		if err := member.ResizeOplog(bounded(t), mongodb.OplogSize{Megabytes: 10}); !errors.Is(err, mongodb.ErrBadValue) {
+			t.Errorf("an oplog below the smallest size: %v", err)
 		}
 	})
 }

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
 	"github.com/mongotuning/mongotuning/internal/mongodb"
 	"github.com/mongotuning/mongotuning/test/servers"
 )
@@ -60,4 +64,26 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// rawClient is an ordinary client for what the package itself has no command for.
+func rawClient(t *testing.T, server *servers.Server, credentials mongodb.Credentials) *mongo.Client {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().SetHosts([]string{server.Address}).SetDirect(true).SetAuth(options.Credential{
+		AuthMechanism: "SCRAM-SHA-256", AuthSource: credentials.Source, Username: credentials.Username, Password: credentials.Password,
+	}))
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		// The server may be gone already.
+		_ = client.Disconnect(ctx)
+	})
+	return client
+}
+
+// runAsMember runs an administrative command with the members' own identity.
+func runAsMember(t *testing.T, server *servers.Server, command bson.D) {
+	t.Helper()
+	must(t, rawClient(t, server, server.Credentials()).Database("admin").RunCommand(bounded(t), command).Err())
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"github.com/mongotuning/mongotuning/internal/mongodb"
 	"github.com/mongotuning/mongotuning/test/servers"
 )
@@ -28,9 +30,10 @@ func TestStepDown(t *testing.T) {
 		member := primary.MemberAs(credentialsOf(operator()))
 		must(t, member.Look(bounded(t)).Err())
 
-		// The secondaries have to be behind by something before nobody is caught up.
+		// The secondaries have to be behind by something before nobody is caught up. Locked ones still answer
+		// heartbeats, so the primary keeps its lead.
 		for _, secondary := range secondaries {
-			secondary.Freeze()
+			runAsMember(t, secondary, bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}})
 		}
 		if err := primary.Member().CreateOrUpdateUser(bounded(t), application()); !errors.Is(err, mongodb.ErrNotReplicated) {
 			t.Errorf("a write that no secondary has: %v", err)
@@ -38,12 +41,14 @@ func TestStepDown(t *testing.T) {
 		if err := member.StepDown(bounded(t), stayAway, catchUp); !errors.Is(err, mongodb.ErrExceededTimeLimit) {
 			t.Errorf("step down without a caught-up secondary: %v", err)
 		}
+		if set.Primary() != primary {
+			t.Error("the primary lost its lead to a refused step down")
+		}
 		for _, secondary := range secondaries {
-			secondary.Thaw()
+			runAsMember(t, secondary, bson.D{{Key: "fsyncUnlock", Value: 1}})
 		}
 		set.AwaitWhole()
 
-		// The long silence may have cost the first primary its lead.
 		leader := set.Primary()
 		for _, secondary := range set.Secondaries() {
 			err := secondary.MemberAs(credentialsOf(operator())).StepDown(bounded(t), stayAway, catchUp)
