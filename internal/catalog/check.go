@@ -4,11 +4,14 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 )
 
-// Problem is one reason why settings cannot be declared.
+// Problem is one reason why settings cannot be declared, or, among the warnings, one thing to know about
+// settings that can.
 type Problem struct {
 	// Knob is the name of the knob.
 	Knob string
@@ -35,12 +38,21 @@ func Check(component v1alpha1.Component, line Line, settings Settings, memoryLim
 		if !declared {
 			continue
 		}
-		if problem, bad := checkRow(knob, line, value); bad {
+		if allowed, good := knob.supported(line, value); !good {
+			problems = append(problems, Problem{Knob: knob.Name, Value: value, Allowed: allowed, Unsupported: true})
+			continue
+		}
+		if allowed, good := knob.On(line).takes(value); !good {
+			problems = append(problems, Problem{Knob: knob.Name, Value: value, Allowed: allowed})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if problem, bad := checkParameter(line, name, settings[name]); bad {
 			problems = append(problems, problem)
 		}
 	}
 	for _, rule := range rules {
-		if problem, bad := rule(line, settings); bad {
+		if problem, bad := rule(component, line, settings); bad {
 			problems = append(problems, problem)
 		}
 	}
@@ -50,109 +62,57 @@ func Check(component v1alpha1.Component, line Line, settings Settings, memoryLim
 	return problems
 }
 
-func checkRow(knob Knob, line Line, value Value) (Problem, bool) {
-	problem := Problem{Knob: knob.Name, Value: value}
-	if !knob.Versions.Includes(line) && (knob.Inert == "" || value != knob.Inert) {
-		problem.Unsupported = true
-		problem.Allowed = fmt.Sprintf("is not supported by MongoDB %s (only %s); %s", line, knob.Versions, knob.Nearest)
-		return problem, true
+// supported tells whether a release line has the knob, or the value renders nothing there; otherwise it
+// says what to use instead.
+func (k Knob) supported(line Line, value Value) (allowed string, good bool) {
+	if k.Versions.Includes(line) || k.Inert != "" && value == k.Inert {
+		return "", true
 	}
-	switch knob.Kind {
-	case KindInteger, KindDecimal:
-		number, ok := value.AsFloat()
-		if _, whole := value.AsInt(); !ok || knob.Kind == KindInteger && !whole || number < knob.Min || number > knob.Max {
-			problem.Allowed = fmt.Sprintf("must be a number from %s to %s", Decimal(knob.Min), Decimal(knob.Max))
-			return problem, true
-		}
+	return fmt.Sprintf("is not supported by MongoDB %s (only %s): %s", line, k.Versions, k.Nearest), false
+}
+
+// takes tells whether a value lies in the row's range; otherwise it says what does.
+func (k Knob) takes(value Value) (allowed string, good bool) {
+	switch k.Kind {
+	case KindInteger:
+		number, good := value.AsInt()
+		return "must be a whole number from " + k.Range(), good && float64(number) >= k.Min && float64(number) <= k.Max
+	case KindDecimal:
+		number, good := value.AsFloat()
+		return "must be a number from " + k.Range(), good && number >= k.Min && number <= k.Max
 	case KindBoolean:
-		problem.Allowed = "must be true or false"
-		return problem, value != "true" && value != "false"
+		return "must be true or false", value == "true" || value == "false"
 	case KindEnum:
-		for _, allowed := range knob.Enum {
-			if value == allowed {
-				return problem, false
-			}
-		}
-		problem.Allowed = fmt.Sprintf("must be one of %v", knob.Enum)
-		return problem, true
-	case KindList, KindText:
+		return "must be " + k.Range(), slices.Contains(k.Enum, value)
+	case KindList:
+		return "must be a list of " + k.Range() + ", each at most once, and disabled only alone", k.takesList(value.list())
+	case KindText:
 	}
-	return problem, false
+	return "", true
 }
 
-type rule func(Line, Settings) (Problem, bool)
-
-var rules = []rule{
-	less(EvictionTarget, EvictionTrigger, "mongod does not start otherwise"),
-	less(EvictionDirtyTarget, EvictionDirtyTrigger, "background eviction would start after the clients were drafted"),
-	atMostKnob(EvictionDirtyTrigger, EvictionTrigger, "WiredTiger cuts it to that without saying so"),
-	atMostKnob(EvictionDirtyTarget, EvictionTarget, "WiredTiger cuts it to that without saying so"),
-	atMostKnob(EvictionThreadsMin, EvictionThreadsMax, "mongod does not start otherwise"),
-	together(EvictionThreadsMin, EvictionThreadsMax, "one alone stops mongod from starting"),
-}
-
-// less is the rule that one knob stays below another; an undeclared one counts with its default.
-func less(low, high, reason string) rule {
-	return compared(low, high, "must be less than", reason, func(a, b float64) bool { return a < b })
-}
-
-// atMostKnob is the rule that one knob does not exceed another.
-func atMostKnob(low, high, reason string) rule {
-	return compared(low, high, "must be at most", reason, func(a, b float64) bool { return a <= b })
-}
-
-func compared(low, high, words, reason string, holds func(a, b float64) bool) rule {
-	return func(line Line, settings Settings) (Problem, bool) {
-		_, lowDeclared := settings[low]
-		_, highDeclared := settings[high]
-		a, okA := settings.On(line, low).AsFloat()
-		b, okB := settings.On(line, high).AsFloat()
-		if !lowDeclared && !highDeclared || !okA || !okB || holds(a, b) {
-			return Problem{}, false
-		}
-		return Problem{
-			Knob: low, Value: settings.On(line, low),
-			Allowed: fmt.Sprintf("%s %s, which is %s: %s", words, high, settings.On(line, high), reason),
-		}, true
-	}
-}
-
-func together(a, b, reason string) rule {
-	return func(_ Line, settings Settings) (Problem, bool) {
-		valueA, hasA := settings[a]
-		valueB, hasB := settings[b]
-		switch {
-		case hasA && !hasB:
-			return Problem{Knob: a, Value: valueA, Allowed: "must be set together with " + b + ": " + reason}, true
-		case hasB && !hasA:
-			return Problem{Knob: b, Value: valueB, Allowed: "must be set together with " + a + ": " + reason}, true
-		default:
-			return Problem{}, false
+func (k Knob) takesList(words []string) bool {
+	for i, word := range words {
+		if !slices.Contains(k.Enum, Value(word)) || slices.Contains(words[:i], word) {
+			return false
 		}
 	}
+	return len(words) == 1 || !slices.Contains(words, string(Disabled))
 }
 
-// maxCacheShare is the largest share of the memory limit a cache may take; the rest is needed by
-// connections (about 1 MB each), sorts, index builds and the file system cache.
-const maxCacheShare = 0.8
-
-// LargestCacheGB is the largest cache that a memory limit in bytes may hold, cut to whole MiB.
-func LargestCacheGB(memoryLimit int64) float64 {
-	return float64(CacheBytes(maxCacheShare*float64(memoryLimit)/gibibyte)) / gibibyte
-}
-
-func checkCache(settings Settings, memoryLimit int64) (Problem, bool) {
-	value, declared := settings[CacheSizeGB]
-	sizeGB, ok := value.AsFloat()
-	if !declared || !ok || memoryLimit == 0 {
-		return Problem{}, false
+// Range is the values that the row takes, in words: "10 to 99", "one of true, false".
+func (k Knob) Range() string {
+	switch k.Kind {
+	case KindInteger, KindDecimal:
+		if k.isUnbounded() {
+			return "any"
+		}
+		return fmt.Sprintf("%s to %s", Decimal(k.Min), Decimal(k.Max))
+	case KindBoolean:
+		return "true or false"
+	case KindEnum, KindList:
+		return "one of " + joined(k.Enum)
+	default:
+		return "text"
 	}
-	most := maxCacheShare * float64(memoryLimit) / gibibyte
-	if sizeGB <= most {
-		return Problem{}, false
-	}
-	return Problem{
-		Knob: CacheSizeGB, Value: value,
-		Allowed: fmt.Sprintf("GB must be at most 80 %% of the memory limit, which is %.2f GB: connections, sorts and the file system cache need the rest", most),
-	}, true
 }

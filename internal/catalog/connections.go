@@ -41,7 +41,7 @@ var connectionRows = []Knob{
 	{
 		Name: NetworkCompressors, MongoDBName: "net.compression.compressors",
 		Components: shardsAndRouters, Versions: always,
-		Kind: KindList, Enum: []Value{"snappy", "zstd", "zlib", "disabled"}, Default: "snappy,zstd,zlib",
+		Kind: KindList, Enum: []Value{"snappy", "zstd", "zlib", Disabled}, Default: "snappy,zstd,zlib",
 		ConfigKey: "net.compression.compressors", Online: RestartOnly, read: fromCommandLine,
 		TooHigh: "zstd and zlib first: more CPU per message",
 		TooLow:  "disabled: more bytes between members and to applications",

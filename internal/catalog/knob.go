@@ -8,6 +8,7 @@
 package catalog
 
 import (
+	"math"
 	"slices"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
@@ -107,9 +108,10 @@ type Knob struct {
 type Variant struct {
 	// Versions are the lines the variant holds for.
 	Versions LineRange
-	// MongoDBName, Default and Online are as in Knob.
+	// MongoDBName, Default and Enum are as in Knob.
 	MongoDBName string
 	Default     Value
+	Enum        []Value
 	// WithoutDefault tells that on these lines the default depends on the machine.
 	WithoutDefault bool
 
@@ -128,6 +130,9 @@ func (k Knob) On(line Line) Knob {
 		if variant.Default != "" || variant.WithoutDefault {
 			k.Default = variant.Default
 		}
+		if variant.Enum != nil {
+			k.Enum = variant.Enum
+		}
 		if variant.read != nil {
 			k.read = variant.read
 		}
@@ -143,6 +148,17 @@ func (k Knob) AppliesTo(component v1alpha1.Component) bool {
 // NeedsRestart tells whether only a process that starts anew takes a new value.
 func (k Knob) NeedsRestart() bool {
 	return k.Online == RestartOnly
+}
+
+// isUnbounded tells that the row only knows the type of a number.
+func (k Knob) isUnbounded() bool {
+	return k.Min <= math.MinInt64
+}
+
+// ReturnsByRestart tells whether a process that starts without the value is back at the default. The
+// size of the oplog, for one, is on disk.
+func (k Knob) ReturnsByRestart() bool {
+	return k.HasEffect() && k.Online != OnlineOplog
 }
 
 // HasEffect tells whether any supported server does something with the value.

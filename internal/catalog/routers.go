@@ -4,53 +4,55 @@ package catalog
 
 var routerRows = []Knob{
 	router(Knob{
-		Name: "taskExecutorPoolSize", MongoDBName: "taskExecutorPoolSize",
+		Name: taskExecutorPoolSize, MongoDBName: "taskExecutorPoolSize",
 		Kind: KindInteger, Unit: "pools", Min: 1, Max: 64, Default: "1",
 		TooHigh: "more pools of connections to every shard",
 		TooLow:  "one reactor thread for all traffic to the shards",
 	}),
 	router(Knob{
-		Name: "connectionPool.minSize", MongoDBName: "ShardingTaskExecutorPoolMinSize",
+		Name: poolMinSize, MongoDBName: "ShardingTaskExecutorPoolMinSize",
 		Kind: KindInteger, Unit: "connections per shard member and pool", Min: 1, Max: 32767, Default: "1",
 		TooHigh: "idle connections, each with a thread on a shard member",
 		TooLow:  "a burst waits for connections to be made",
 	}),
 	router(Knob{
-		Name: "connectionPool.maxSize", MongoDBName: "ShardingTaskExecutorPoolMaxSize",
+		Name: poolMaxSize, MongoDBName: "ShardingTaskExecutorPoolMaxSize",
 		Kind: KindInteger, Unit: "connections per shard member and pool", Min: 1, Max: 32767, Default: "32767",
 		TooHigh: "a slow shard member is given a thread for every waiting operation",
 		TooLow:  "operations wait in mongos for a connection",
 	}),
 	router(Knob{
-		Name: "connectionPool.maxConnecting", MongoDBName: "ShardingTaskExecutorPoolMaxConnecting",
+		Name: poolMaxConnecting, MongoDBName: "ShardingTaskExecutorPoolMaxConnecting",
 		Kind: KindInteger, Unit: "connections being made per shard member and pool", Min: 1, Max: 32767, Default: "2",
 		TooHigh: "a storm of new connections after an election",
 		TooLow:  "pools grow slowly",
 	}),
 	router(Knob{
-		Name: "connectionPool.hostTimeoutMilliseconds", MongoDBName: "ShardingTaskExecutorPoolHostTimeoutMS",
+		Name: poolHostTimeout, MongoDBName: "ShardingTaskExecutorPoolHostTimeoutMS",
 		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 2147483647, Default: "300000",
 		TooHigh: "pools of members that nobody asks stay open",
 		TooLow:  "pools are dropped between bursts and made anew; must exceed the sum of the two refresh times",
 	}),
 	router(Knob{
-		Name: "connectionPool.refreshRequirementMilliseconds", MongoDBName: "ShardingTaskExecutorPoolRefreshRequirementMS",
+		Name: poolRefreshRequirement, MongoDBName: "ShardingTaskExecutorPoolRefreshRequirementMS",
 		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 2147483647, Default: "60000",
 		TooHigh: "a dead connection is found by the operation that needs it",
 		TooLow:  "needless traffic on idle connections",
 	}),
 	router(Knob{
-		Name: "connectionPool.refreshTimeoutMilliseconds", MongoDBName: "ShardingTaskExecutorPoolRefreshTimeoutMS",
+		Name: poolRefreshTimeout, MongoDBName: "ShardingTaskExecutorPoolRefreshTimeoutMS",
 		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 2147483647, Default: "20000",
 		TooHigh: "a frozen member holds connections for long",
 		TooLow:  "a slow member loses its connections and is stormed with new ones",
 	}),
 	router(Knob{
-		Name: "connectionPool.replicaSetMatching", MongoDBName: "ShardingTaskExecutorPoolReplicaSetMatching",
+		Name: poolMatching, MongoDBName: "ShardingTaskExecutorPoolReplicaSetMatching",
 		Kind: KindEnum, Enum: []Value{"disabled", "matchPrimaryNode", "matchBusiestNode", "automatic"}, Default: "automatic",
-		Variants: []Variant{{Versions: until44, Default: "matchPrimaryNode"}},
-		TooHigh:  "matchPrimaryNode, matchBusiestNode: more idle connections to secondaries",
-		TooLow:   "disabled: after an election the pool to the new primary starts from nothing",
+		Variants: []Variant{{
+			Versions: until44, Default: "matchPrimaryNode", Enum: []Value{"disabled", "matchPrimaryNode", "matchBusiestNode"},
+		}},
+		TooHigh: "matchPrimaryNode, matchBusiestNode: more idle connections to secondaries",
+		TooLow:  "disabled: after an election the pool to the new primary starts from nothing",
 	}),
 }
 

@@ -31,11 +31,25 @@ func Flatten(component v1alpha1.Component, block any) (Settings, error) {
 	settings := Settings{}
 	flattenInto(settings, "", document)
 	for name := range settings {
-		if knob, ok := Lookup(name); !ok || knob.Fixed || !knob.AppliesTo(component) {
+		knob, ok := Lookup(name)
+		if !ok && strings.HasPrefix(name, setParametersPrefix) {
+			continue // Check says why that parameter cannot be set
+		}
+		if !ok || knob.Fixed || !knob.AppliesTo(component) {
 			return nil, fmt.Errorf("no knob %q for %s", name, component)
 		}
 	}
 	return settings, nil
+}
+
+// flattenParameters takes the items of setParameters, each a name and a value.
+func flattenParameters(settings Settings, items []any) {
+	for _, item := range items {
+		parameter, _ := item.(map[string]any)
+		name, _ := parameter["name"].(string)
+		value, _ := parameter["value"].(string)
+		settings[setParametersPrefix+name] = Value(value)
+	}
 }
 
 // listValue is the text of a list of words, in its order.
@@ -53,6 +67,10 @@ func flattenInto(settings Settings, prefix string, document map[string]any) {
 		case map[string]any:
 			flattenInto(settings, prefix+key+".", x)
 		case []any:
+			if prefix+key+"." == setParametersPrefix {
+				flattenParameters(settings, x)
+				continue
+			}
 			settings[prefix+key] = listValue(x)
 		case json.Number:
 			settings[prefix+key] = Value(x.String())

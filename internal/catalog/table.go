@@ -68,17 +68,32 @@ const (
 	MaxIncomingConnections = "maxIncomingConnections"
 	NetworkCompressors     = "networkCompressors"
 
+	taskExecutorPoolSize   = "taskExecutorPoolSize"
+	poolMinSize            = "connectionPool.minSize"
+	poolMaxSize            = "connectionPool.maxSize"
+	poolMaxConnecting      = "connectionPool.maxConnecting"
+	poolHostTimeout        = "connectionPool.hostTimeoutMilliseconds"
+	poolRefreshRequirement = "connectionPool.refreshRequirementMilliseconds"
+	poolRefreshTimeout     = "connectionPool.refreshTimeoutMilliseconds"
+	poolMatching           = "connectionPool.replicaSetMatching"
+
 	SlowOperationThreshold = "slowOperations.thresholdMilliseconds"
 	SlowOperationSample    = "slowOperations.samplePercent"
 	TTLMonitorEnabled      = "ttlMonitor.enabled"
 	TTLMonitorSleep        = "ttlMonitor.sleepSeconds"
 )
 
-// table holds the rows in the order in which people meet them: memory, eviction, checkpoints,
-// replication, storage, connections, diagnostics.
-var table = slices.Concat(
+// typedRows holds the rows that have a field of their own, in the order in which people meet them:
+// memory, eviction, checkpoints, replication, storage, connections, diagnostics.
+var typedRows = slices.Concat(
 	cacheRows, evictionRows, checkpointRows, replicationRows, storageRows, connectionRows, routerRows, diagnosticRows,
 )
+
+// table holds all rows.
+var table = slices.Concat(typedRows, parameterRows())
+
+// Disabled is the word that turns network compression off.
+const Disabled Value = "disabled"
 
 // multiple is the pair of translations for a server that counts in another unit: one unit of ours is
 // factor units of the server.

@@ -25,6 +25,9 @@ type Resolved struct {
 	Settings map[v1alpha1.Component]catalog.Settings `json:"settings"`
 	// Sources of the values, by component and knob.
 	Sources map[v1alpha1.Component]map[string]v1alpha1.ValueSource `json:"sources"`
+	// Warnings are what to know about the tuning although it can be declared, each with the path of the
+	// field below spec.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // RefusedError says why a tuning cannot be declared.
@@ -76,6 +79,9 @@ func Resolve(spec v1alpha1.MongoTuningSpec, base *v1alpha1.TuningProfileSpec) (R
 			if !problem.Unsupported {
 				refused.Reason = v1alpha1.ReasonInvalidTuning
 			}
+		}
+		for _, warning := range catalog.Warnings(b.component, version.Line(), settings, b.memoryLimit) {
+			resolved.Warnings = append(resolved.Warnings, b.path+warning.String())
 		}
 		resolved.Settings[b.component] = settings
 		resolved.Sources[b.component] = sources
@@ -204,10 +210,20 @@ func (r Resolved) Effective() []v1alpha1.EffectiveValue {
 			values = append(values, v1alpha1.EffectiveValue{
 				Component: component, Knob: name,
 				Value: string(r.Settings[component][name]), Source: r.Sources[component][name],
+				Note: note(name, r.Settings[component][name]),
 			})
 		}
 	}
 	return slices.Clip(values)
+}
+
+// note is what the catalogue has to say about a declared value.
+func note(name string, value catalog.Value) string {
+	knob, known := catalog.Lookup(name)
+	if !known || value == knob.Inert {
+		return ""
+	}
+	return knob.Note
 }
 
 // Hash names the tuning: two tunings with the same settings on the same release line have the same

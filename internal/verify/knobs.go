@@ -9,11 +9,28 @@ import (
 	"github.com/mongotuning/mongotuning/internal/catalog"
 )
 
+// Cure is what brings a knob that differs to the wanted value.
+type Cure int
+
+// The cures.
+const (
+	// NoCure is for a knob that does not differ, and for one that neither setting nor a restart would
+	// change: the process was started with the wanted value and still reports another.
+	NoCure Cure = iota
+	// Setting means sending the value to the running process.
+	Setting
+	// Restarting means that only a new process takes the value.
+	Restarting
+)
+
 // Knob is the judgement over one knob on one member.
 type Knob struct {
 	catalog.Knob
 	Verdict v1alpha1.KnobVerdict
-	// Wanted is the declared value, or the server's default for a knob nobody declares.
+	// Cure for the difference, if there is one.
+	Cure Cure
+	// Wanted is the declared value, or the server's default for a knob nobody declares; empty when that
+	// default is not known.
 	Wanted catalog.Value
 	// Declared tells that somebody declares the knob.
 	Declared bool
@@ -21,8 +38,6 @@ type Knob struct {
 	Found catalog.Value
 	// Evidence says where Found was read, or why nothing was.
 	Evidence string
-	// Stuck tells that the process was started with the wanted value and still reports another.
-	Stuck bool
 }
 
 // Knobs judges every knob of a member. Undeclared knobs are held to the server's default, so that a
@@ -39,10 +54,12 @@ func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurren
 		if !declared {
 			wanted = row.Default
 		}
+		var knob Knob
 		if wanted == "" {
-			continue
+			knob = judgeLeftover(row, fileIsCurrent, process)
+		} else {
+			knob = judgeKnob(row, wanted, fileIsCurrent, process)
 		}
-		knob := judgeKnob(row, wanted, fileIsCurrent, process)
 		knob.Declared = declared
 		if declared || knob.differs() {
 			judged = append(judged, knob)
@@ -63,11 +80,29 @@ func judgeKnob(row catalog.Knob, wanted catalog.Value, fileIsCurrent bool, proce
 		knob.Verdict = v1alpha1.KnobUnverifiable
 	case row.Same(wanted, knob.Found):
 		knob.Verdict = v1alpha1.KnobProved
-	case row.NeedsRestart() && fileIsCurrent && !row.Same(wanted, row.StartedWith(process)):
-		knob.Verdict = v1alpha1.KnobPendingRestart
+	case !row.NeedsRestart():
+		knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Setting
+	case !fileIsCurrent:
+		knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Restarting
+	case !row.Same(wanted, row.StartedWith(process)):
+		knob.Verdict, knob.Cure = v1alpha1.KnobPendingRestart, Restarting
 	default:
 		knob.Verdict = v1alpha1.KnobMismatched
-		knob.Stuck = row.NeedsRestart() && fileIsCurrent
+	}
+	return knob
+}
+
+// judgeLeftover judges a knob that nobody declares and whose default is not known: the process must not
+// have been started with a value of its own. Only a new process returns to the default.
+func judgeLeftover(row catalog.Knob, fileIsCurrent bool, process catalog.Process) Knob {
+	knob := Knob{Knob: row, Found: row.StartedWith(process)}
+	if knob.Found == "" || !row.ReturnsByRestart() {
+		return knob
+	}
+	knob.Evidence = "getCmdLineOpts; nobody declares it any more"
+	knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Restarting
+	if fileIsCurrent {
+		knob.Verdict = v1alpha1.KnobPendingRestart
 	}
 	return knob
 }
@@ -109,24 +144,23 @@ func (m Member) InForce() bool {
 
 // NeedsRestart tells that a knob differs which a new process would take.
 func (m Member) NeedsRestart() bool {
-	for _, knob := range m.Knobs {
-		if knob.differs() && knob.NeedsRestart() && !knob.Stuck {
-			return true
-		}
-	}
-	return false
+	return len(m.curedBy(Restarting)) > 0
 }
 
 // NeedsSetting tells that a knob differs which can be set online.
 func (m Member) NeedsSetting() bool {
-	return len(m.Settable()) > 0
+	return len(m.curedBy(Setting)) > 0
 }
 
 // Settable names the knobs that differ and can be set online.
 func (m Member) Settable() []string {
+	return m.curedBy(Setting)
+}
+
+func (m Member) curedBy(cure Cure) []string {
 	var names []string
 	for _, knob := range m.Knobs {
-		if knob.differs() && !knob.NeedsRestart() {
+		if knob.Cure == cure {
 			names = append(names, knob.Name)
 		}
 	}
@@ -136,8 +170,8 @@ func (m Member) Settable() []string {
 // Stuck is the first knob that differs although the process was started with the declared value, so
 // that neither a restart nor anything else the operator does would help; nil when there is none.
 func (m Member) Stuck() *Knob {
-	for i := range m.Knobs {
-		if m.Knobs[i].Stuck {
+	for i, knob := range m.Knobs {
+		if knob.differs() && knob.Cure == NoCure {
 			return &m.Knobs[i]
 		}
 	}
