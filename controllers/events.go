@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/status"
 )
 
 // told are the conditions whose turns are told as events, in the order in which they are told. The acts
@@ -36,10 +38,31 @@ func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after
 		if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 			continue
 		}
+		if row.condition == v1alpha1.ConditionAvailable && is.Status == row.bad && (was == nil || was.Status != metav1.ConditionTrue) {
+			continue // a cluster that is being built was never available
+		}
 		kind := corev1.EventTypeNormal
 		if is.Status == row.bad {
 			kind = corev1.EventTypeWarning
 		}
 		r.Recorder.Eventf(tuning, nil, kind, is.Reason, row.action, "%s", is.Message)
+	}
+}
+
+// tellDrift tells what was changed by hand: that it was set back, or that it is left and why. What is
+// left is told once, when the condition Verified turns.
+func (r *MongoTuningReconciler) tellDrift(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus, facts status.Facts) {
+	reason, action, kind := v1alpha1.EventDriftCorrected, "Correct", corev1.EventTypeNormal
+	if facts.Suspended || facts.Action.Kind == plan.Nothing {
+		if meta.IsStatusConditionFalse(before.Conditions, v1alpha1.ConditionVerified) {
+			return
+		}
+		reason, action, kind = v1alpha1.EventDriftReported, "Leave", corev1.EventTypeWarning
+		if facts.Suspended {
+			reason = v1alpha1.EventDriftHeld
+		}
+	}
+	for _, drift := range facts.Action.Drift {
+		r.Recorder.Eventf(tuning, nil, kind, reason, action, "%s", drift.String())
 	}
 }

@@ -143,6 +143,8 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 		return facts, err
 	}
 	facts.Cluster = judge(cluster, seen)
+	facts.Cluster.Settled = status.Settled(tuning.Status, tuning.Generation, want.revision)
+	facts.Cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
 	facts.Action = plan.Next(facts.Cluster)
 	if barred != nil {
 		return facts, barred
@@ -207,10 +209,16 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	if equality.Semantic.DeepEqual(before.Status, tuning.Status) {
 		return nil
 	}
-	if err := r.Status().Patch(ctx, tuning, client.MergeFrom(before)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("write status: %w", err))
+	// Under the condition that nobody wrote since: a status made from an old one would tell turns twice.
+	err := r.Status().Patch(ctx, tuning, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // the look that follows the newer object writes it
+	}
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
 	}
 	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
+	r.tellDrift(tuning, before.Status, facts)
 	log.FromContext(ctx).Info("Recorded status", "proved", tuning.Status.ProvedMembers, "action", facts.Action.Kind.String(), "message", facts.Action.Message)
 	return nil
 }

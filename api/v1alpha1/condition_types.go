@@ -84,8 +84,22 @@ const (
 	ReasonAllMembersServe = "AllMembersServe"
 	// ReasonApplied surfaces when every member runs on the newest file and template.
 	ReasonApplied = "Applied"
+	// ReasonCorrectingDrift surfaces while values that were changed by hand are set back.
+	ReasonCorrectingDrift = "CorrectingDrift"
+	// ReasonDriftReported surfaces when values were changed by hand and driftPolicy leaves them.
+	ReasonDriftReported = "DriftReported"
 	// ReasonSuspendedByUser surfaces when spec.suspend or the suspend annotation is set.
 	ReasonSuspendedByUser = "SuspendedByUser"
+)
+
+// Reasons of events that are no reasons of conditions.
+const (
+	// EventDriftCorrected tells that a value changed by hand was set back.
+	EventDriftCorrected = "DriftCorrected"
+	// EventDriftHeld tells that a value changed by hand is left because changes are suspended.
+	EventDriftHeld = "DriftHeld"
+	// EventDriftReported tells that a value changed by hand is left because driftPolicy says so.
+	EventDriftReported = "DriftReported"
 )
 
 // AnnotationSuspend set to "true" on a MongoTuning does what spec.suspend does, without a change of

@@ -76,6 +76,13 @@ type MongoTuningSpec struct {
 	// +optional
 	Tuning *MongodTuning `json:"tuning,omitempty"`
 
+	// driftPolicy says what happens to a value that was proved and then changed by hand on a running
+	// member: Correct sets it back and tells so in an event, Report only tells, in an event and in the
+	// condition Verified. While the object is suspended nothing is corrected. Default Correct.
+	// +optional
+	// +kubebuilder:default=Correct
+	DriftPolicy DriftPolicy `json:"driftPolicy,omitempty"`
+
 	// deletionPolicy says what deleting this object does to the running cluster: Delete removes its
 	// StatefulSets, Services and the mongos Deployment, Orphan leaves them running and unmanaged.
 	// Volumes and Secrets follow dataRetention. Default Delete.
@@ -97,6 +104,11 @@ type MongoTuningSpec struct {
 	Suspend *bool `json:"suspend,omitempty"`
 }
 
+// DriftPolicy says what happens to values that were changed by hand.
+//
+// +kubebuilder:validation:Enum=Correct;Report
+type DriftPolicy string
+
 // DeletionPolicy says what deleting a MongoTuning does to the cluster it describes.
 //
 // +kubebuilder:validation:Enum=Delete;Orphan
@@ -107,8 +119,11 @@ type DeletionPolicy string
 // +kubebuilder:validation:Enum=Retain;Delete
 type DataRetention string
 
-// Values of spec.deletionPolicy and spec.dataRetention; the fields say what they do.
+// Values of spec.driftPolicy, spec.deletionPolicy and spec.dataRetention; the fields say what they do.
 const (
+	DriftPolicyCorrect DriftPolicy = "Correct"
+	DriftPolicyReport  DriftPolicy = "Report"
+
 	DeletionPolicyDelete DeletionPolicy = "Delete"
 	DeletionPolicyOrphan DeletionPolicy = "Orphan"
 

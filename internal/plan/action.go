@@ -68,6 +68,8 @@ type Action struct {
 	File string
 	// Changes are what to send to the running member, for SetParameters.
 	Changes catalog.Changes
+	// Drift are the values that were changed by hand and that this action corrects or leaves.
+	Drift []Drift
 	// Reason is the condition reason while the action is under way.
 	Reason string
 	// Message says in one sentence what happens, or what is waited for.

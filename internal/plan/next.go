@@ -23,6 +23,11 @@ type Cluster struct {
 	Version catalog.Version
 	// KeyFileID names the key file that pods should have.
 	KeyFileID string
+	// Settled tells that the declared tuning was in force and proved on every member before, so that a
+	// value which differs on a running member was changed by hand.
+	Settled bool
+	// ReportDrift tells that such a value is to be left alone.
+	ReportDrift bool
 	// AppUnknown tells that the config servers refused the application's user or its password;
 	// AppError says why they could not be asked.
 	AppUnknown bool
@@ -177,6 +182,10 @@ func awaitMongos(cluster Cluster) Action {
 		return Action{Kind: Wait, Reason: v1alpha1.ReasonRestarting, Message: fmt.Sprintf("%d of %d mongos run on the newest template", mongos.Updated, mongos.Wanted)}
 	case !mongos.Answered:
 		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "mongos does not answer: " + mongos.Error}
+	}
+	if drifted := cluster.drifted(); cluster.ReportDrift && len(drifted) > 0 {
+		return Action{Kind: Nothing, Reason: v1alpha1.ReasonDriftReported, Drift: drifted,
+			Message: fmt.Sprintf("%d values were changed by hand and are left alone by driftPolicy Report, the first is %s", len(drifted), drifted[0])}
 	}
 	return Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified, Message: "every declared value is in force and proved"}
 }

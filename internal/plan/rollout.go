@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -113,9 +114,14 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 	switch {
 	case verdict.Unknown != "":
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
-	case verdict.NeedsSetting():
+	case verdict.NeedsSetting() && !(cluster.Settled && cluster.ReportDrift):
 		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
 		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, verdict.Settable())
+		if cluster.Settled {
+			action.Drift = s.drift(member.Name)
+			action.Reason = v1alpha1.ReasonCorrectingDrift
+			action.Message = fmt.Sprintf("setting back what was changed by hand on %s: %s", member.Name, action.Drift[0])
+		}
 		return action
 	case verdict.NeedsRestart() || outdated:
 		return s.restart(member)

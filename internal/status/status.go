@@ -72,6 +72,16 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 	return status
 }
 
+// Settled tells that the revision was in force and proved on every member by the last look, or that
+// nothing but drift was being corrected: a value that differs now was changed by hand.
+func Settled(status v1alpha1.MongoTuningStatus, generation int64, revision string) bool {
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.ObservedGeneration != generation || status.Revisions.Current != revision {
+		return false
+	}
+	return ready.Status == metav1.ConditionTrue || ready.Reason == v1alpha1.ReasonCorrectingDrift
+}
+
 // stallOf is the reason why nothing will change, whether it was found before or by the plan.
 func stallOf(facts Facts) *Stall {
 	if facts.Stall != nil {
