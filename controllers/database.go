@@ -24,25 +24,25 @@ type Server struct {
 type Databases interface {
 	// Look asks a mongod everything that decisions are made from. What was not answered is said in
 	// the look, never returned as an error.
-	Look(ctx context.Context, server Server, as secrets) observed.Look
+	Look(ctx context.Context, server Server, as Credentials) observed.Look
 	// LookAtMongos asks a router which shards it lists, which takes the operator's rights.
-	LookAtMongos(ctx context.Context, server Server, as secrets) (shards []string, err error)
+	LookAtMongos(ctx context.Context, server Server, as Credentials) (shards []string, err error)
 	// KnowsApp tells whether the config servers let the application's user in with its password.
-	KnowsApp(ctx context.Context, server Server, as secrets) (bool, error)
+	KnowsApp(ctx context.Context, server Server, as Credentials) (bool, error)
 
 	// Initiate gives a new replica set its configuration, as the members' own identity.
-	Initiate(ctx context.Context, server Server, as secrets, set InitiateRequest) error
+	Initiate(ctx context.Context, server Server, as Credentials, set InitiateRequest) error
 	// CreateOperator makes the operator's role and user, or resets its password, as the members' own
 	// identity: nobody else can while the operator's user is unknown.
-	CreateOperator(ctx context.Context, server Server, as secrets) error
+	CreateOperator(ctx context.Context, server Server, as Credentials) error
 	// CreateApp makes the application's role and user, or sets its password.
-	CreateApp(ctx context.Context, server Server, as secrets) error
+	CreateApp(ctx context.Context, server Server, as Credentials) error
 	// AddShard makes a replica set a shard, through mongos.
-	AddShard(ctx context.Context, mongos Server, as secrets, replicaSet string, hosts []string) error
+	AddShard(ctx context.Context, mongos Server, as Credentials, replicaSet string, hosts []string) error
 	// Set brings changed values into force on a running mongod.
-	Set(ctx context.Context, server Server, as secrets, changes catalog.Changes) error
+	Set(ctx context.Context, server Server, as Credentials, changes catalog.Changes) error
 	// StepDown asks a primary to hand over; it is never forced.
-	StepDown(ctx context.Context, server Server, as secrets) error
+	StepDown(ctx context.Context, server Server, as Credentials) error
 
 	// Forget closes the connections to every server whose pod is not among those that live.
 	Forget(ctx context.Context, cluster string, livePodUIDs map[string]bool)

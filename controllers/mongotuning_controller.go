@@ -142,7 +142,7 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if err != nil {
 		return facts, err
 	}
-	facts.Cluster = judge(cluster, seen)
+	facts.Cluster = plan.Judge(cluster, seen)
 	facts.Cluster.Settled = status.Settled(tuning.Status, tuning.Generation, want.revision)
 	facts.Cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
 	facts.Action = plan.Next(facts.Cluster)
