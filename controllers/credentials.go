@@ -2,8 +2,7 @@
 
 package controllers
 
-// Credentials are what Databases need to be let in with. Their contents are reached by methods only, so
-// that printing them by chance takes an intent.
+// Credentials are what servers let the operator in with.
 type Credentials = secrets
 
 // KeyFileID names the members' key file without giving it away.
