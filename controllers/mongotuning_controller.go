@@ -11,6 +11,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,8 @@ type MongoTuningReconciler struct {
 	Recorder events.EventRecorder
 	// Databases talks to the servers.
 	Databases Databases
+	// ExitLogs reads why a server ended; nil leaves its log unread.
+	ExitLogs *ExitLogs
 	// Clock gives the one reading of the time that a look uses.
 	Clock clock.PassiveClock
 	// OperatorImage prepares and probes the database pods.
@@ -231,6 +234,7 @@ func (r *MongoTuningReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&appsv1.StatefulSet{}).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.ConfigMap{}).
+		Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(tuningOfPod)).
 		Watches(&v1alpha1.TuningProfile{}, handler.EnqueueRequestsFromMapFunc(r.tuningsOfProfile)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrency}).

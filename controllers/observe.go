@@ -48,8 +48,20 @@ func (r *MongoTuningReconciler) observe(ctx context.Context, cluster desired.Clu
 	}
 	r.ask(ctx, cluster.Resolved.Version.Line(), &seen, pods, as)
 	r.askForApp(ctx, cluster.Tuning, &seen, pods, as)
+	r.explainExits(ctx, cluster.Tuning.Namespace, &seen, as)
+	if seen.Trials, err = r.observeTrials(ctx, cluster.Tuning, pods); err != nil {
+		return observed.Cluster{}, err
+	}
 	r.Databases.Forget(ctx, client.ObjectKeyFromObject(cluster.Tuning).String(), liveUIDs(pods))
 	return seen, nil
+}
+
+func (r *MongoTuningReconciler) explainExits(ctx context.Context, namespace string, seen *observed.Cluster, as secrets) {
+	for i := range seen.ReplicaSets {
+		for j := range seen.ReplicaSets[i].Members {
+			r.ExitLogs.explain(ctx, namespace, &seen.ReplicaSets[i].Members[j], as)
+		}
+	}
 }
 
 // pods are all database pods of a MongoTuning by name.

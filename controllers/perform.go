@@ -30,6 +30,8 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, cluster desired.Clu
 	defer cancel()
 	var err error
 	switch action.Kind {
+	case plan.StartTrial:
+		err = r.apply(ctx, cluster.Tuning, cluster.TrialJob(setOf(cluster, action.ReplicaSet), action.File))
 	case plan.WriteConfig:
 		err = r.writeConfig(ctx, cluster, action)
 	case plan.WriteTemplate:

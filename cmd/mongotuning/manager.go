@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,6 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -82,11 +84,16 @@ func runManager(args []string) error {
 	if err != nil {
 		return fmt.Errorf("make manager: %w", err)
 	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make client for logs: %w", err)
+	}
 	reconciler := &controllers.MongoTuningReconciler{
 		Client:            mgr.GetClient(),
 		Uncached:          mgr.GetAPIReader(),
 		Recorder:          mgr.GetEventRecorder(naming.FieldOwner),
 		Databases:         &controllers.DriverDatabases{},
+		ExitLogs:          &controllers.ExitLogs{Pods: clients.CoreV1()},
 		Clock:             clock.RealClock{},
 		OperatorImage:     flags.operatorImage,
 		OperatorNamespace: flags.namespace,
@@ -134,6 +141,7 @@ func cacheOptions() cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{naming.LabelManagedBy: naming.ManagedBy})}
 	byObject := map[client.Object]cache.ByObject{}
 	for _, object := range []client.Object{
+		&batchv1.Job{},
 		&appsv1.StatefulSet{}, &appsv1.Deployment{}, &appsv1.ControllerRevision{},
 		&corev1.Pod{}, &corev1.ConfigMap{}, &corev1.Service{}, &corev1.ServiceAccount{},
 		&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},

@@ -24,6 +24,8 @@ const (
 	binaryPath     = "/opt/mongotuning/mongotuning"
 	binaryDir      = "/opt/mongotuning"
 	temporaryPath  = "/tmp"
+	trialPath      = "/etc/mongotuning/trial"
+	trialDataPath  = temporaryPath
 	generatedBegin = "# Written by the MongoDB tuning operator; changes made here are overwritten.\n"
 )
 
@@ -42,6 +44,17 @@ func MemberConfig(set ReplicaSet, settings catalog.Settings) string {
 		"storage":     map[string]any{"dbPath": dataPath, "engine": "wiredTiger"},
 		// Users are made with the members' own identity; nobody needs the door without a lock.
 		"setParameter": map[string]any{"enableLocalhostAuthBypass": false},
+	})
+	return render(document)
+}
+
+// TrialConfig is the file for a trial start of a member's settings: the same, on an empty directory and
+// without replication, sharding and authentication, which a server alone cannot have.
+func TrialConfig(set ReplicaSet, settings catalog.Settings) string {
+	document := catalog.ConfigDocument(set.Component, set.Line, settings)
+	merge(document, map[string]any{
+		"net":     map[string]any{"port": naming.Port, "bindIp": "127.0.0.1", "unixDomainSocket": map[string]any{"enabled": false}},
+		"storage": map[string]any{"dbPath": trialDataPath, "engine": "wiredTiger"},
 	})
 	return render(document)
 }

@@ -21,6 +21,8 @@ const (
 	LabelManagedBy  = "app.kubernetes.io/managed-by"
 	LabelComponent  = "app.kubernetes.io/component"
 	LabelReplicaSet = "mongotuning.io/replica-set"
+	// LabelTrial on a trial start names the file it tries.
+	LabelTrial = "mongotuning.io/trial"
 
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "mongotuning-operator"
@@ -39,6 +41,8 @@ const (
 	// AnnotationConfigFile on a pod names the configuration file that was written for it last; touching
 	// it makes the kubelet refresh the mounted ConfigMap at once.
 	AnnotationConfigFile = "mongotuning.io/config-file"
+	// AnnotationTrialFile on the pod of a trial start is the file it tries.
+	AnnotationTrialFile = "mongotuning.io/trial-file"
 )
 
 // Port is the port of every mongod and mongos.
@@ -104,6 +108,20 @@ const (
 	PasswordKey = "password"
 	URIKey      = "uri"
 )
+
+// Trial is the name of the Job that tries a file.
+func Trial(tuning, id string) string { return tuning + "-trial-" + id }
+
+// TrialContainer is the name of the container in which a file is tried.
+const TrialContainer = "trial"
+
+// TrialLabels are on the Job of a trial start and its pod.
+func TrialLabels(tuning, id string) map[string]string {
+	labels := Labels(tuning)
+	labels[LabelComponent] = "trial"
+	labels[LabelTrial] = id
+	return labels
+}
 
 // Labels are on every object of a MongoTuning.
 func Labels(tuning string) map[string]string {

@@ -24,6 +24,26 @@ type Cluster struct {
 	// AppUnknown and AppKnown are false when they could not be asked; AppError says why.
 	AppKnown, AppUnknown bool
 	AppError             string
+	// Trials are the trial starts that are remembered, by the name of the file that was tried.
+	Trials map[string]Trial
+}
+
+// TrialState says how far a trial start is.
+type TrialState int
+
+// The states of a trial start.
+const (
+	TrialNone TrialState = iota
+	TrialRunning
+	TrialPassed
+	TrialFailed
+)
+
+// Trial is a server that was started once with a file on an empty directory.
+type Trial struct {
+	State TrialState
+	// Message says why it failed, in the server's words where it had any.
+	Message string
 }
 
 // ReplicaSet is one shard, or the config servers.
@@ -73,6 +93,8 @@ type Exit struct {
 	Code int32
 	// Restarts counts how often the container was started again.
 	Restarts int32
+	// Line of its log that says best why; empty when there is none, or it could not be read.
+	Line string
 }
 
 // State is what a member says it is.

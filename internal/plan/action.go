@@ -28,6 +28,8 @@ const (
 	CreateApp
 	// AddShard makes a replica set a shard of the cluster.
 	AddShard
+	// StartTrial starts a server with a newly rendered file on an empty directory.
+	StartTrial
 	// WriteConfig writes one member's configuration file.
 	WriteConfig
 	// WriteTemplate writes the pod template of a replica set.
@@ -49,7 +51,7 @@ const (
 func (k Kind) String() string {
 	names := map[Kind]string{
 		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Initiate: "Initiate", CreateUsers: "CreateUsers", CreateApp: "CreateApp",
-		AddShard: "AddShard", WriteConfig: "WriteConfig", WriteTemplate: "WriteTemplate", SetParameters: "SetParameters",
+		AddShard: "AddShard", StartTrial: "StartTrial", WriteConfig: "WriteConfig", WriteTemplate: "WriteTemplate", SetParameters: "SetParameters",
 		StepDown: "StepDown", Restart: "Restart", Recreate: "Recreate", ReplaceKeyFile: "ReplaceKeyFile",
 	}
 	return names[k]
@@ -64,7 +66,7 @@ type Action struct {
 	Member string
 	// PodUID is the pod that was seen, so that an action can never hit its successor.
 	PodUID string
-	// File is the content to write, for WriteConfig.
+	// File is the content to write, for WriteConfig, or to try, for StartTrial.
 	File string
 	// Changes are what to send to the running member, for SetParameters.
 	Changes catalog.Changes

@@ -12,7 +12,7 @@ import (
 func Judge(cluster desired.Cluster, seen observed.Cluster) Cluster {
 	judged := Cluster{
 		Mongos: seen.Mongos, Version: cluster.Resolved.Version, KeyFileID: cluster.KeyFileID,
-		AppUnknown: seen.AppUnknown, AppError: seen.AppError,
+		Trials: seen.Trials, AppUnknown: seen.AppUnknown, AppError: seen.AppError,
 	}
 	for i, set := range desired.ReplicaSets(cluster.Tuning) {
 		settings := cluster.Resolved.Settings[set.Component]

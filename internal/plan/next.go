@@ -23,6 +23,8 @@ type Cluster struct {
 	Version catalog.Version
 	// KeyFileID names the key file that pods should have.
 	KeyFileID string
+	// Trials are the trial starts that were made, by the name of the file that was tried.
+	Trials map[string]observed.Trial
 	// Settled tells that the declared tuning was in force and proved on every member before, so that a
 	// value which differs on a running member was changed by hand.
 	Settled bool
@@ -169,8 +171,16 @@ func (s ReplicaSet) refusesConfiguration(member observed.Member) (bool, Action) 
 		return false, Action{}
 	}
 	action := s.memberAction(Stall, member, v1alpha1.ReasonMemberRefusesConfiguration,
-		"mongod of %s ended %d times at its start with exit code %d: it refuses its configuration; see the log of the container", member.Name, exit.Restarts, exit.Code)
+		"mongod of %s ended %d times at its start with exit code %d: it refuses its configuration%s", member.Name, exit.Restarts, exit.Code, said(exit.Line))
 	return true, action
+}
+
+// said is what a server said of itself, for the end of a sentence.
+func said(line string) string {
+	if line == "" {
+		return "; its log says no more"
+	}
+	return "; its log says: " + line
 }
 
 func awaitMongos(cluster Cluster) Action {

@@ -5,12 +5,14 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
 	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/observed"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 // rollout brings the declared tuning into force on one replica set, one member at a time. Nothing means
@@ -98,6 +100,9 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 		settings = s.Settings
 	}
 	if file := desired.MemberConfig(s.ReplicaSet, settings); s.Seen.Files[member.Name] != file {
+		if untried := s.tryFirst(cluster, member, settings); untried.Kind != Nothing {
+			return untried
+		}
 		action := s.memberAction(WriteConfig, member, v1alpha1.ReasonApplying, "writing the configuration file of %s", member.Name)
 		action.File = file
 		return action
@@ -114,9 +119,9 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 	switch {
 	case verdict.Unknown != "":
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
-	case verdict.NeedsSetting() && !(cluster.Settled && cluster.ReportDrift):
+	case len(s.toSet(verdict, settings)) > 0 && !(cluster.Settled && cluster.ReportDrift):
 		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
-		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, verdict.Settable())
+		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, s.toSet(verdict, settings))
 		if cluster.Settled {
 			action.Drift = s.drift(member.Name)
 			action.Reason = v1alpha1.ReasonCorrectingDrift
@@ -132,6 +137,15 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 			stuck.Name, stuck.Found, member.Name, stuck.Wanted, stuck.Evidence)
 	}
 	return Action{Kind: Nothing}
+}
+
+// toSet are the knobs that differ and can be set online now. A cache that was cut to the limit of the
+// member's pod is as large as it may be until the pod is made anew.
+func (s ReplicaSet) toSet(verdict verify.Member, settings catalog.Settings) []string {
+	return slices.DeleteFunc(verdict.Settable(), func(name string) bool {
+		fitted := settings[name]
+		return fitted != s.Settings[name] && verdict.Reports(name, fitted)
+	})
 }
 
 // reviveOrWait deals with a member that does not serve. Making its pod anew takes nothing from anybody,

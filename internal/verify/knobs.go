@@ -181,3 +181,13 @@ func (m Member) Stuck() *Knob {
 func (k Knob) differs() bool {
 	return k.Verdict == v1alpha1.KnobMismatched || k.Verdict == v1alpha1.KnobPendingRestart
 }
+
+// Reports tells that the process reports a value for a knob, however it is spelled.
+func (m Member) Reports(name string, value catalog.Value) bool {
+	for _, knob := range m.Knobs {
+		if knob.Name == name {
+			return knob.Same(value, knob.Found)
+		}
+	}
+	return false
+}
