@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 		"load-image": loadImage, "assets": assets, "kubectl-path": kubectlPath,
 	}
 	if len(args) == 0 {
-		return errors.New(usage)
+		return fmt.Errorf("no command given\n%s", usage)
 	}
 	command, known := commands[args[0]]
 	if !known {

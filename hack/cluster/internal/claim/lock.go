@@ -71,7 +71,7 @@ func tryLock(path string) (*Held, error) {
 		file.Close()
 		return nil, nil
 	}
-	if err := file.Truncate(0); err == nil {
+	if err = file.Truncate(0); err == nil {
 		_, err = file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
 	if err != nil {

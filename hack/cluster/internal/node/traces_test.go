@@ -20,7 +20,9 @@ func TestRemoveDeadSocketSparesALiveOne(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Error("a socket that answers was removed")
 	}
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // the second time there is nothing left
 		if err := removeDeadSocket(path); err != nil {
 			t.Fatal(err)

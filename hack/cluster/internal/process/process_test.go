@@ -1,18 +1,20 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain lets the test program be launched as the real one is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == LaunchCommand {
-		os.Stderr.WriteString(Launch(os.Args[2:]).Error())
+		fmt.Fprint(os.Stderr, Launch(os.Args[2:]))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
@@ -145,8 +147,14 @@ func TestEnsureKeepsReplacesAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pid := range []int{first, second} {
-		if _, err := Host().StartTicks(pid); err == nil {
-			t.Errorf("process %d is still there", pid)
+		// This process is the parent here, and takes in the dead in its own time.
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := Host().StartTicks(pid); err != nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d is still there", pid)
+			}
 		}
 	}
 }
@@ -157,9 +165,9 @@ func TestStopSparesAProcessThatOnlyHasThePID(t *testing.T) {
 	if _, err := s.Ensure(spec); err != nil {
 		t.Fatal(err)
 	}
-	real, _ := s.Find(spec.Part)
-	stale := real
-	stale.Part, stale.StartTicks = "stale", real.StartTicks-1
+	running, _ := s.Find(spec.Part)
+	stale := running
+	stale.Part, stale.StartTicks = "stale", running.StartTicks-1
 	if err := writeRecord(s.file("stale"), stale); err != nil {
 		t.Fatal(err)
 	}

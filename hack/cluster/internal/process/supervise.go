@@ -145,7 +145,7 @@ func (s Supervisor) awaitRecord(spec Spec, ended <-chan error) error {
 		}
 		select {
 		case err := <-ended:
-			return fmt.Errorf("start %s: it ended at once (%v)\n%s", spec.Part, err, Tail(spec.Log, 15))
+			return fmt.Errorf("start %s: it ended at once (%v)\n%s", spec.Part, err, Tail(spec.Log, 15)) //nolint:errorlint // nil when it ended with success
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
