@@ -145,7 +145,7 @@ type MemberStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=knob
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=512
 	Mismatches []KnobMismatch `json:"mismatches,omitempty"`
 }
 

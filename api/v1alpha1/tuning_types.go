@@ -33,6 +33,10 @@ type MongodTuning struct {
 	// +optional
 	Eviction *EvictionTuning `json:"eviction,omitempty"`
 
+	// checkpoint is how often the cache is written to disk as a whole.
+	// +optional
+	Checkpoint *CheckpointTuning `json:"checkpoint,omitempty"`
+
 	// enableMajorityReadConcern set to false stops primaries from keeping history for lagging
 	// secondaries. Restarts members. MongoDB 4.2 and 4.4 only: later servers refuse to start with
 	// false. It takes away read concern majority, and flow control with it. Default true.
@@ -44,6 +48,83 @@ type MongodTuning struct {
 	// servers do not know the option. Default synchronous.
 	// +optional
 	ServiceExecutor *ServiceExecutor `json:"serviceExecutor,omitempty"`
+
+	// initialServiceExecutorThreadingModel says whether a connection has a thread of its own
+	// (dedicated) or borrows one of a pool (borrowed). Restarts members. MongoDB 5.0
+	// and 6.0 only; dedicated is taken on every version. An internal setting of the server, and not
+	// the adaptive executor of 4.4. Default dedicated.
+	// +optional
+	InitialServiceExecutorThreadingModel *ThreadingModel `json:"initialServiceExecutorThreadingModel,omitempty"`
+
+	// maxIncomingConnections is how many connections a process takes; it turns others away.
+	// Restarts members. 5 to 1000000. Each may take 1 MiB; with a memory limit set, a budget
+	// that does not hold is reported. The limit of open files cuts the number to 80 % of itself. When
+	// unset, that limit and the server's own 65536 decide.
+	// +optional
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=1000000
+	MaxIncomingConnections *int32 `json:"maxIncomingConnections,omitempty"`
+
+	// networkCompressors are offered to clients and other members in this order.
+	// Restarts members. snappy, zstd, zlib, or disabled alone. Default snappy, zstd, zlib.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="!self.exists(c, c == 'disabled') || self.size() == 1",message="must name disabled only alone: it turns compression off"
+	NetworkCompressors []NetworkCompressor `json:"networkCompressors,omitempty"`
+
+	// flowControl is how the primary slows writes down while secondaries lag.
+	// +optional
+	FlowControl *FlowControlTuning `json:"flowControl,omitempty"`
+
+	// snapshotHistoryWindowSeconds is how much history is kept for snapshot reads. Set online. Seconds,
+	// 0 to 86400. From 5.0 on history of this length always costs cache, and lowering it is what comes
+	// nearest to enableMajorityReadConcern false; on 4.2 and 4.4 it is the most that is aimed at.
+	// Default 300, and 5 on 4.2 and 4.4.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	SnapshotHistoryWindowSeconds *int32 `json:"snapshotHistoryWindowSeconds,omitempty"`
+
+	// oplog is how much history of operations a member keeps.
+	// +optional
+	Oplog *OplogTuning `json:"oplog,omitempty"`
+
+	// tickets are how many operations may be in the storage engine at once.
+	// +optional
+	Tickets *TicketsTuning `json:"tickets,omitempty"`
+
+	// journalCommitIntervalMilliseconds is the longest time between two syncs of the journal. Set
+	// online. Milliseconds, 1 to 500. Default 100.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=500
+	JournalCommitIntervalMilliseconds *int32 `json:"journalCommitIntervalMilliseconds,omitempty"`
+
+	// blockCompressor compresses the pages of collections on disk; the cache holds them uncompressed.
+	// Restarts members. It holds for collections made from then on: those that exist keep theirs.
+	// none, snappy, zlib or zstd. Default snappy.
+	// +optional
+	BlockCompressor *BlockCompressor `json:"blockCompressor,omitempty"`
+
+	// ttlMonitor deletes expired documents.
+	// +optional
+	TTLMonitor *TTLMonitorTuning `json:"ttlMonitor,omitempty"`
+
+	// setParameters sets further server parameters, for which there is no field of their own. Set
+	// online where the server takes them so, otherwise members are restarted. Only parameters that were
+	// seen on a real server of the release line are taken; the tuning reference lists them. What
+	// belongs to security or to the operator is refused. Overrides a profile item by item.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	SetParameters []ServerParameter `json:"setParameters,omitempty"`
+
+	// slowOperations says which operations the log calls slow.
+	// +optional
+	SlowOperations *SlowOperationsTuning `json:"slowOperations,omitempty"`
 }
 
 // EvictionTuning is WiredTiger's eviction: background threads start at a target, the threads of clients
@@ -53,6 +134,9 @@ type MongodTuning struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.dirtyTargetPercent) || !has(self.dirtyTriggerPercent) || self.dirtyTargetPercent < self.dirtyTriggerPercent",fieldPath=".dirtyTargetPercent",message="must be less than dirtyTriggerPercent: background eviction would start after the clients were drafted"
 // +kubebuilder:validation:XValidation:rule="!has(self.dirtyTriggerPercent) || !has(self.triggerPercent) || self.dirtyTriggerPercent <= self.triggerPercent",fieldPath=".dirtyTriggerPercent",message="must be at most triggerPercent: WiredTiger cuts it to that without saying so"
 // +kubebuilder:validation:XValidation:rule="!has(self.dirtyTargetPercent) || !has(self.targetPercent) || self.dirtyTargetPercent <= self.targetPercent",fieldPath=".dirtyTargetPercent",message="must be at most targetPercent: WiredTiger cuts it to that without saying so"
+// +kubebuilder:validation:XValidation:rule="!has(self.updatesTargetPercent) || !has(self.updatesTriggerPercent) || self.updatesTriggerPercent == 0 || self.updatesTargetPercent < self.updatesTriggerPercent",fieldPath=".updatesTargetPercent",message="must be less than updatesTriggerPercent: background eviction would start after the clients were drafted"
+// +kubebuilder:validation:XValidation:rule="!has(self.updatesTriggerPercent) || !has(self.triggerPercent) || self.updatesTriggerPercent <= self.triggerPercent",fieldPath=".updatesTriggerPercent",message="must be at most triggerPercent: WiredTiger cuts it to that without saying so"
+// +kubebuilder:validation:XValidation:rule="!has(self.updatesTargetPercent) || !has(self.targetPercent) || self.updatesTargetPercent <= self.targetPercent",fieldPath=".updatesTargetPercent",message="must be at most targetPercent: WiredTiger cuts it to that without saying so"
 // +kubebuilder:validation:XValidation:rule="has(self.threadsMin) == has(self.threadsMax)",fieldPath=".threadsMin",message="must be set together with threadsMax: one alone stops mongod from starting"
 // +kubebuilder:validation:XValidation:rule="!has(self.threadsMin) || !has(self.threadsMax) || self.threadsMin <= self.threadsMax",fieldPath=".threadsMin",message="must be at most threadsMax"
 type EvictionTuning struct {
@@ -85,6 +169,24 @@ type EvictionTuning struct {
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=100
 	DirtyTriggerPercent *int32 `json:"dirtyTriggerPercent,omitempty"`
+
+	// updatesTargetPercent is the share of the cache taken by updates that are not yet part of a page
+	// image at which background eviction starts (eviction_updates_target). Set online. Percent, 0 to
+	// 99, below updatesTriggerPercent; 0 means half of dirtyTargetPercent. MongoDB 4.4 and newer; 0 is
+	// taken on every version. Default 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=99
+	UpdatesTargetPercent *int32 `json:"updatesTargetPercent,omitempty"`
+
+	// updatesTriggerPercent is the share of the cache taken by such updates at which client threads
+	// have to evict (eviction_updates_trigger). Set online. Percent, 0 to 100, at most triggerPercent;
+	// 0 means half of dirtyTriggerPercent. MongoDB 4.4 and newer; 0 is taken on every version.
+	// Default 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	UpdatesTriggerPercent *int32 `json:"updatesTriggerPercent,omitempty"`
 
 	// threadsMin is the least number of background eviction threads. Set online. 1 to 20, at most
 	// threadsMax, and only together with it. Default 4.
@@ -123,6 +225,14 @@ type ConfigServerTuning struct {
 	// MongoDB 4.2 and 4.4 only. Default synchronous.
 	// +optional
 	ServiceExecutor *ServiceExecutor `json:"serviceExecutor,omitempty"`
+
+	// maxIncomingConnections is how many connections a process takes; see
+	// tuning.maxIncomingConnections. Restarts members. 5 to 1000000. Members of every shard and every
+	// mongos connect here.
+	// +optional
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=1000000
+	MaxIncomingConnections *int32 `json:"maxIncomingConnections,omitempty"`
 }
 
 // MongosTuning is the tuning of mongos processes.
@@ -131,6 +241,46 @@ type MongosTuning struct {
 	// Deployment. MongoDB 4.2 and 4.4 only. Default synchronous.
 	// +optional
 	ServiceExecutor *ServiceExecutor `json:"serviceExecutor,omitempty"`
+
+	// initialServiceExecutorThreadingModel says whether a connection has a thread of its own
+	// (dedicated) or borrows one of a pool (borrowed). Rolls the mongos Deployment. MongoDB 5.0
+	// and 6.0 only; dedicated is taken on every version. An internal setting of the server, and not
+	// the adaptive executor of 4.4. Default dedicated.
+	// +optional
+	InitialServiceExecutorThreadingModel *ThreadingModel `json:"initialServiceExecutorThreadingModel,omitempty"`
+
+	// maxIncomingConnections is how many connections a process takes; it turns others away.
+	// Rolls the mongos Deployment. 5 to 1000000. Each may take 1 MiB; with a memory limit set, a budget
+	// that does not hold is reported. The limit of open files cuts the number to 80 % of itself. When
+	// unset, that limit and the server's own 65536 decide.
+	// +optional
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=1000000
+	MaxIncomingConnections *int32 `json:"maxIncomingConnections,omitempty"`
+
+	// networkCompressors are offered to clients and other members in this order.
+	// Rolls the mongos Deployment. snappy, zstd, zlib, or disabled alone. Default snappy, zstd, zlib.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="!self.exists(c, c == 'disabled') || self.size() == 1",message="must name disabled only alone: it turns compression off"
+	NetworkCompressors []NetworkCompressor `json:"networkCompressors,omitempty"`
+
+	// taskExecutorPoolSize is the number of connection pools to the shards, each with a thread of its
+	// own. Rolls the mongos Deployment. 1 to 64. Default 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	TaskExecutorPoolSize *int32 `json:"taskExecutorPoolSize,omitempty"`
+
+	// connectionPool describes the pools of connections to the members of the shards.
+	// +optional
+	ConnectionPool *ConnectionPoolTuning `json:"connectionPool,omitempty"`
+
+	// slowOperations says which operations the log calls slow.
+	// +optional
+	SlowOperations *SlowOperationsTuning `json:"slowOperations,omitempty"`
 }
 
 // ServiceExecutor says how connections get threads.

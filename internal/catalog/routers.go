@@ -29,19 +29,19 @@ var routerRows = []Knob{
 	}),
 	router(Knob{
 		Name: poolHostTimeout, MongoDBName: "ShardingTaskExecutorPoolHostTimeoutMS",
-		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 2147483647, Default: "300000",
+		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 86400000, Default: "300000",
 		TooHigh: "pools of members that nobody asks stay open",
 		TooLow:  "pools are dropped between bursts and made anew; must exceed the sum of the two refresh times",
 	}),
 	router(Knob{
 		Name: poolRefreshRequirement, MongoDBName: "ShardingTaskExecutorPoolRefreshRequirementMS",
-		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 2147483647, Default: "60000",
+		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 86400000, Default: "60000",
 		TooHigh: "a dead connection is found by the operation that needs it",
 		TooLow:  "needless traffic on idle connections",
 	}),
 	router(Knob{
 		Name: poolRefreshTimeout, MongoDBName: "ShardingTaskExecutorPoolRefreshTimeoutMS",
-		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 2147483647, Default: "20000",
+		Kind: KindInteger, Unit: "milliseconds", Min: 1, Max: 86400000, Default: "20000",
 		TooHigh: "a frozen member holds connections for long",
 		TooLow:  "a slow member loses its connections and is stormed with new ones",
 	}),

@@ -40,6 +40,8 @@ func allBounds() []bound {
 		placementBounds("spec.mongos.placement"),
 		tuningBounds("MongoTuning", "spec.tuning", "spec.configServers.tuning", "spec.mongos.tuning"),
 		tuningBounds("TuningProfile", "spec.tuning", "spec.configServerTuning", "spec.mongosTuning"),
+		blockBounds("MongoTuning", "spec.tuning", "spec.configServers.tuning", "spec.mongos.tuning"),
+		blockBounds("TuningProfile", "spec.tuning", "spec.configServerTuning", "spec.mongosTuning"),
 		[]bound{length("TuningProfile", "spec.description", 0, 1024)},
 	)
 }
@@ -59,6 +61,7 @@ func clusterBounds() []bound {
 		length("MongoTuning", "spec.profileRef.name", 1, 63),
 		values("MongoTuning", "spec.deletionPolicy", "Delete", "Orphan"),
 		values("MongoTuning", "spec.dataRetention", "Retain", "Delete"),
+		values("MongoTuning", "spec.driftPolicy", "Correct", "Report"),
 	}
 }
 

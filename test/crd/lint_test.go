@@ -25,6 +25,8 @@ var exceptions = []exception{
 	{"nofloats", "configServerTuning.cacheSizeGB", "as tuning.cacheSizeGB"},
 	{"nobools", "suspend", "the Kubernetes name and type for this, as in Job and CronJob"},
 	{"nobools", "tuning.enableMajorityReadConcern", "mongod's own option, which takes true or false"},
+	{"nobools", "tuning.flowControl.enabled", "the server's own parameter, which takes true or false"},
+	{"nobools", "tuning.ttlMonitor.enabled", "the server's own parameter, which takes true or false"},
 	{"nobools", "status.members.pendingRestart", "an observation with two answers; the third, not asked, is role Unknown"},
 	{"nomaps", "shards.placement.nodeSelector", "the shape of a pod's nodeSelector, which people paste here"},
 	{"nomaps", "configServers.placement.nodeSelector", "as shards.placement.nodeSelector"},

@@ -55,6 +55,8 @@ func allRules() []rule {
 		cacheOnceRules("TuningProfile", "spec.configServerTuning"),
 		evictionRules("MongoTuning", "spec.tuning.eviction"),
 		evictionRules("TuningProfile", "spec.tuning.eviction"),
+		blockRules("MongoTuning", "spec.tuning", "spec.mongos.tuning"),
+		blockRules("TuningProfile", "spec.tuning", "spec.mongosTuning"),
 	)
 }
 
