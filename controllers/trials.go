@@ -41,7 +41,7 @@ func trialOf(job *batchv1.Job, words string) observed.Trial {
 			return observed.Trial{State: observed.TrialPassed}
 		case batchv1.JobFailed:
 			if words == "" {
-				words = condition.Message
+				words = fmt.Sprintf("its pod failed without a word (%s); it is tried again in ten minutes, or once Job %s is deleted", condition.Message, job.Name)
 			}
 			return observed.Trial{State: observed.TrialFailed, Message: words}
 		case batchv1.JobSuspended, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet:

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// trialKeptSeconds is how long a finished trial is remembered; afterwards the same file would be
-	// tried again, which costs a few seconds.
-	trialKeptSeconds = int32(3600)
+	// trialKeptSeconds is how long a finished trial is remembered. Afterwards a file that is still to be
+	// written is tried again, which costs a few seconds, and gives one that failed for a passing reason
+	// (no room on a node, no image) another chance.
+	trialKeptSeconds = int32(600)
 	// trialDeadlineSeconds ends a trial whose pod cannot start at all.
 	trialDeadlineSeconds = int64(300)
 
@@ -34,7 +35,9 @@ func (c Cluster) TrialJob(set ReplicaSet, file string) *batchv1ac.JobApplyConfig
 	spec.Volumes = nil
 	spec.InitContainers = nil
 	container := c.databaseContainer("mongod", trialFile, set.Resources)
-	container.StartupProbe, container.ReadinessProbe, container.Ports, container.VolumeMounts = nil, nil, nil, nil
+	// The builders of apply configurations append, so what differs from a member's container goes first.
+	container.Command, container.VolumeMounts, container.Ports = nil, nil, nil
+	container.StartupProbe, container.ReadinessProbe = nil, nil
 	container.WithName(naming.TrialContainer).
 		WithCommand(binaryPath, "member", "trial", "--", "mongod", "--config", trialPath+"/"+trialFile).
 		WithVolumeMounts(
