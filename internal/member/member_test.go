@@ -192,7 +192,8 @@ func FuzzDecode(f *testing.F) {
 // serve answers each request on a connection with the same bytes.
 func serve(t *testing.T, say []byte, stay bool) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type InitialMember struct {
 // Initiate makes a replica set of members that are reachable and empty. It returns ErrAlreadyInitialized when the
 // set exists, which is harmless.
 func (m *Member) Initiate(ctx context.Context, config InitialConfig) error {
-	members := bson.A{}
+	members := make(bson.A, 0, len(config.Members))
 	for _, member := range config.Members {
 		members = append(members, bson.D{
 			{Key: "_id", Value: member.ID},
@@ -46,7 +46,7 @@ func (m *Member) Initiate(ctx context.Context, config InitialConfig) error {
 		set = append(set, bson.E{Key: "configsvr", Value: true})
 	}
 	set = append(set, bson.E{Key: "members", Value: members})
-	return m.act(ctx, admin, bson.D{{Key: "replSetInitiate", Value: set}})
+	return m.act(ctx, bson.D{{Key: "replSetInitiate", Value: set}})
 }
 
 // StepDown asks a primary to let another lead and to stay out of elections for a while. It is never forced: without
@@ -54,7 +54,7 @@ func (m *Member) Initiate(ctx context.Context, config InitialConfig) error {
 // durations count in whole seconds, and the first must be the longer one. ErrMaybeDone means that the member has to
 // be looked at; a secondary answers ErrNotPrimary.
 func (m *Member) StepDown(ctx context.Context, stayAway, catchUp time.Duration) error {
-	return m.act(ctx, admin, bson.D{
+	return m.act(ctx, bson.D{
 		{Key: "replSetStepDown", Value: int64(stayAway / time.Second)},
 		{Key: "secondaryCatchUpPeriodSecs", Value: int64(catchUp / time.Second)},
 	})
@@ -76,7 +76,7 @@ func (m *Member) ResizeOplog(ctx context.Context, size OplogSize) error {
 	if size.MinRetentionHours != nil {
 		command = append(command, bson.E{Key: "minRetentionHours", Value: *size.MinRetentionHours})
 	}
-	return m.act(ctx, admin, command)
+	return m.act(ctx, command)
 }
 
 // OplogWindow is the span of time that a member's oplog covers: how long another may be away and still catch up.

@@ -78,7 +78,7 @@ func dial(opts Options, direct bool, addresses ...string) (*connection, error) {
 // Close ends the connections. It waits for the server no longer than the context allows.
 func (c *connection) Close(ctx context.Context) error {
 	if err := c.client.Disconnect(ctx); err != nil && !errors.Is(err, mongo.ErrClientDisconnected) {
-		return c.failed("close", err, false, nil)
+		return c.failed("close", err)
 	}
 	return nil
 }
@@ -99,28 +99,32 @@ func noteSent(ctx context.Context, _ *event.CommandStartedEvent) {
 func (c *connection) ask(ctx context.Context, database string, command bson.D) (document, error) {
 	raw, err := c.client.Database(database).RunCommand(ctx, command).Raw()
 	if err != nil {
-		return nil, c.failed(command[0].Key, err, false, nil)
+		return nil, c.failed(command[0].Key, err)
 	}
 	return documentOf(raw)
 }
 
-// act runs a command that changes something. Its error tells whether the command may have been performed although
+// act runs an administrative command that changes something. Its error tells whether the command may have been performed although
 // no answer came. The secrets are those in the command.
-func (c *connection) act(ctx context.Context, database string, command bson.D, secrets ...string) error {
+func (c *connection) act(ctx context.Context, command bson.D, secrets ...string) error {
 	var sent atomic.Bool
 	ctx = context.WithValue(ctx, sentMark{}, &sent)
-	if err := c.client.Database(database).RunCommand(ctx, command).Err(); err != nil {
-		return c.failed(command[0].Key, err, sent.Load(), secrets)
+	if err := c.client.Database(admin).RunCommand(ctx, command).Err(); err != nil {
+		failure := c.failed(command[0].Key, err, secrets...)
+		if sent.Load() && failure.isUnanswered() {
+			failure.kinds = append(failure.kinds, ErrMaybeDone)
+		}
+		return failure
 	}
 	return nil
 }
 
-func (c *connection) failed(command string, err error, sent bool, secrets []string) error {
+func (c *connection) failed(command string, err error, secrets ...string) *commandError {
 	return &commandError{
 		command: command,
 		address: c.address,
 		text:    withoutSecrets(strings.TrimSpace(err.Error()), append(secrets, c.secrets...)),
-		kinds:   kindsOf(err, sent),
+		kinds:   kindsOf(err),
 	}
 }
 

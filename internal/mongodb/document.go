@@ -56,7 +56,7 @@ func plain(value bson.RawValue) (any, error) {
 	case bson.TypeBoolean:
 		return value.Boolean(), nil
 	case bson.TypeNull, bson.TypeUndefined:
-		return nil, nil
+		return nil, nil //nolint:nilnil // null is a value, and this is how it is said
 	case bson.TypeDateTime:
 		return value.Time().UTC(), nil
 	case bson.TypeTimestamp:

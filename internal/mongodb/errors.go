@@ -94,53 +94,49 @@ func (e *commandError) Error() string {
 // Unwrap returns the meanings of the error.
 func (e *commandError) Unwrap() []error { return e.kinds }
 
+// isUnanswered tells that no server said anything.
+func (e *commandError) isUnanswered() bool {
+	return errors.Is(e, ErrUnreachable) || errors.Is(e, context.Canceled)
+}
+
 // kindsOf tells what an error of the driver means.
-func kindsOf(err error, sent bool) []error {
+func kindsOf(err error) []error {
 	if errors.Is(err, context.Canceled) {
-		return append(maybeDone(sent), context.Canceled)
+		return []error{context.Canceled}
 	}
-	if kind, answered := kindOfServerError(err); answered {
+	if answered, kind := kindOfServerError(err); answered {
 		if kind == nil {
 			return nil
 		}
 		return []error{kind}
 	}
-	var marshalError mongo.MarshalError
-	if errors.As(err, &marshalError) {
+	if _, isOurs := errors.AsType[mongo.MarshalError](err); isOurs {
 		return nil
 	}
-	kinds := append([]error{ErrUnreachable}, maybeDone(sent)...)
+	kinds := []error{ErrUnreachable}
 	if errors.Is(err, context.DeadlineExceeded) {
 		kinds = append(kinds, context.DeadlineExceeded)
 	}
 	return kinds
 }
 
-func maybeDone(sent bool) []error {
-	if sent {
-		return []error{ErrMaybeDone}
-	}
-	return nil
-}
-
 // kindOfServerError is the meaning of the server's error code; answered is false when no server answered. The
 // meaning is nil when nobody decides on that code.
-func kindOfServerError(err error) (kind error, answered bool) {
-	var writeError mongo.WriteException
-	if errors.As(err, &writeError) {
+func kindOfServerError(err error) (answered bool, kind error) {
+	if writeError, ok := errors.AsType[mongo.WriteException](err); ok {
 		if writeError.WriteConcernError != nil {
-			return ErrNotReplicated, true
+			return true, ErrNotReplicated
 		}
-		return nil, true
+		return true, nil
 	}
-	var commandError mongo.CommandError
-	if !errors.As(err, &commandError) {
-		return nil, false
+	commandError, ok := errors.AsType[mongo.CommandError](err)
+	if !ok {
+		return false, nil
 	}
 	if commandError.Code == 0 && commandError.Raw != nil {
-		return kindOfMessage(commandError.Message), true
+		return true, kindOfMessage(commandError.Message)
 	}
-	return errorOfCode[commandError.Code], commandError.Code != 0
+	return commandError.Code != 0, errorOfCode[commandError.Code]
 }
 
 // kindOfMessage is the meaning of the refusals that 4.2 sends without a code.

@@ -58,7 +58,15 @@ func assertReplicaSet(t *testing.T, server *servers.Server, set *servers.Replica
 	if storage["dbPath"] == nil || len(answers.CommandLine.Value.Arguments) == 0 {
 		t.Errorf("command line: %+v", answers.CommandLine.Value)
 	}
-	status := answers.ReplicaSetStatus.Value
+	config := answers.ReplicaSetConfig.Value
+	if !config.Initialized || config.Name != set.Name || len(config.Members) != len(set.Servers) || config.Members[0].Priority != 1 {
+		t.Errorf("config: %+v", config)
+	}
+	assertStatus(t, set, answers.ReplicaSetStatus.Value)
+}
+
+func assertStatus(t *testing.T, set *servers.ReplicaSet, status *mongodb.ReplicaSetStatus) {
+	t.Helper()
 	selves := 0
 	for _, member := range status.Members {
 		if member.OptimeDate == nil || member.State == "" || !member.IsHealthy {
@@ -72,10 +80,6 @@ func assertReplicaSet(t *testing.T, server *servers.Server, set *servers.Replica
 	}
 	if selves != 1 || len(status.Members) != len(set.Servers) || status.LastAppliedWallTime == nil {
 		t.Errorf("status: %+v", status)
-	}
-	config := answers.ReplicaSetConfig.Value
-	if !config.Initialized || config.Name != set.Name || len(config.Members) != len(set.Servers) || config.Members[0].Priority != 1 {
-		t.Errorf("config: %+v", config)
 	}
 }
 
@@ -122,8 +126,8 @@ func assertServerStatus(t *testing.T, version string, s mongodb.ServerStatus) {
 		}
 	}
 	const cacheBytes = 256 << 20
-	if max := s.Cache.MaxBytes; max != nil && *max != cacheBytes {
-		t.Errorf("cache of %d bytes, want %d", *max, cacheBytes)
+	if size := s.Cache.MaxBytes; size != nil && *size != cacheBytes {
+		t.Errorf("cache of %d bytes, want %d", *size, cacheBytes)
 	}
 	if len(s.Commands.Histogram) == 0 || s.LocalTime == nil || s.Process != "mongod" || s.Checkpoints.IsRunning == nil {
 		t.Errorf("histogram %v, local time %v, process %q", s.Commands.Histogram, s.LocalTime, s.Process)
@@ -151,22 +155,22 @@ func TestLookAtUnreachable(t *testing.T) {
 	t.Run("nobody listens", func(t *testing.T) {
 		member, err := mongodb.Dial(servers.UnusedAddress(t), mongodb.Options{})
 		must(t, err)
-		assertUnreachable(t, member, within(t, time.Second))
+		assertUnreachable(within(t, time.Second), t, member)
 	})
 	servers.ForEachVersion(t, func(t *testing.T, version string) {
 		server := servers.Start(t, withKey(version))
 		known, unknown := server.Member(), server.MemberAs(server.Credentials())
 		must(t, known.Look(bounded(t)).Hello.Err)
 		server.Freeze()
-		assertUnreachable(t, known, within(t, time.Second))
-		assertUnreachable(t, unknown, within(t, time.Second))
+		assertUnreachable(within(t, time.Second), t, known)
+		assertUnreachable(within(t, time.Second), t, unknown)
 		server.Thaw()
 		servers.Await(t, "an answer after the thaw", func(ctx context.Context) error { return known.Look(ctx).Hello.Err })
 	})
 }
 
 // assertUnreachable relies on the test's own time limit to find a look that outlives its deadline.
-func assertUnreachable(t *testing.T, member *mongodb.Member, ctx context.Context) {
+func assertUnreachable(ctx context.Context, t *testing.T, member *mongodb.Member) {
 	t.Helper()
 	answers := member.Look(ctx, "enableFlowControl")
 	for name, err := range map[string]error{

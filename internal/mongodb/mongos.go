@@ -94,7 +94,7 @@ func (m *Mongos) ListShards(ctx context.Context) ([]Shard, error) {
 // AddShard adds a replica set to the cluster, under the set's own name. The host is the set's name, a slash and
 // addresses of its members. Adding a shard that is there already succeeds.
 func (m *Mongos) AddShard(ctx context.Context, host string) error {
-	return m.act(ctx, admin, bson.D{{Key: "addShard", Value: host}, majority()})
+	return m.act(ctx, bson.D{{Key: "addShard", Value: host}, majority()})
 }
 
 // BalancerStatus asks what the balancer does.
@@ -110,7 +110,7 @@ func (p process) Migrations(ctx context.Context) ([]Migration, error) {
 		{Key: "limit", Value: maxMigrations},
 		{Key: "singleBatch", Value: true},
 	})
-	var migrations []Migration
+	migrations := make([]Migration, 0, len(rows))
 	for _, row := range rows {
 		migrations = append(migrations, Migration{Namespace: row.word("ns"), From: row.word("fromShard"), To: row.word("toShard")})
 	}

@@ -82,7 +82,7 @@ func AppRole() Role {
 
 // privilegesOf is a role's privileges as the server takes them.
 func privilegesOf(role Role) bson.A {
-	privileges := bson.A{}
+	privileges := make(bson.A, 0, len(role.Privileges))
 	for _, privilege := range role.Privileges {
 		resource := bson.D{{Key: "db", Value: privilege.Database}, {Key: "collection", Value: privilege.Collection}}
 		if privilege.OnCluster {

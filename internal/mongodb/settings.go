@@ -41,7 +41,7 @@ func (p process) Parameters(ctx context.Context, names ...string) (Parameters, e
 // SetParameter sets a server parameter until the process ends. That the server accepts a value does not mean that
 // it heeds it: read it back. It returns ErrBadValue for a value or name that the server refuses.
 func (p process) SetParameter(ctx context.Context, name string, value any) error {
-	return p.act(ctx, admin, bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: value}})
+	return p.act(ctx, bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: value}})
 }
 
 // SetWiredTigerRuntimeConfig hands a string to WiredTiger, which merges it over what is in force. Send the full
@@ -73,7 +73,7 @@ func (m *Member) Profiling(ctx context.Context) (Profiling, error) {
 
 // SetProfiling sets how slow operations are logged until the process ends. No database is profiled by it.
 func (m *Member) SetProfiling(ctx context.Context, profiling Profiling) error {
-	return m.act(ctx, admin, bson.D{
+	return m.act(ctx, bson.D{
 		{Key: "profile", Value: 0},
 		{Key: "slowms", Value: profiling.SlowMillis},
 		{Key: "sampleRate", Value: profiling.SampleRate},

@@ -57,11 +57,19 @@ func TestStepDown(t *testing.T) {
 			}
 		}
 		stepDown(t, leader)
-		servers.Await(t, "another primary", func(context.Context) error {
-			if set.Primary() == leader {
-				return errors.New("the same member leads")
+		var others []*mongodb.Member
+		for _, server := range set.Servers {
+			if server != leader {
+				others = append(others, server.Member())
 			}
-			return nil
+		}
+		servers.Await(t, "another primary", func(ctx context.Context) error {
+			for _, other := range others {
+				if hello, err := other.Hello(ctx); err == nil && hello.IsPrimary {
+					return nil
+				}
+			}
+			return errors.New("no other member leads")
 		})
 	})
 }

@@ -30,9 +30,9 @@ func (m *Member) CreateOrUpdateRole(ctx context.Context, role Role) error {
 			majority(),
 		}
 	}
-	err := m.act(ctx, admin, command("createRole"))
+	err := m.act(ctx, command("createRole"))
 	if errors.Is(err, errExists) {
-		return m.act(ctx, admin, command("updateRole"))
+		return m.act(ctx, command("updateRole"))
 	}
 	return err
 }
@@ -40,7 +40,7 @@ func (m *Member) CreateOrUpdateRole(ctx context.Context, role Role) error {
 // CreateOrUpdateUser makes a user in admin have exactly this password and these roles. ErrNotReplicated means that
 // the primary has it and that a majority did not confirm: repeat it.
 func (m *Member) CreateOrUpdateUser(ctx context.Context, user User) error {
-	roles := bson.A{}
+	roles := make(bson.A, 0, len(user.Roles))
 	for _, name := range user.Roles {
 		roles = append(roles, bson.D{{Key: "role", Value: name}, {Key: "db", Value: admin}})
 	}
@@ -53,16 +53,16 @@ func (m *Member) CreateOrUpdateUser(ctx context.Context, user User) error {
 			majority(),
 		}
 	}
-	err := m.act(ctx, admin, command("createUser"), user.Password)
+	err := m.act(ctx, command("createUser"), user.Password)
 	if errors.Is(err, errExists) {
-		return m.act(ctx, admin, command("updateUser"), user.Password)
+		return m.act(ctx, command("updateUser"), user.Password)
 	}
 	return err
 }
 
 // SetPassword changes the password of a user in admin and leaves the roles alone.
 func (m *Member) SetPassword(ctx context.Context, username, password string) error {
-	return m.act(ctx, admin, bson.D{
+	return m.act(ctx, bson.D{
 		{Key: "updateUser", Value: username},
 		{Key: "pwd", Value: password},
 		{Key: "mechanisms", Value: bson.A{mechanism}},

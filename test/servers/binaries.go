@@ -3,6 +3,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -49,7 +50,7 @@ func Binary(t testing.TB, version string) string {
 	if path, ok := found.paths[version]; ok {
 		return path
 	}
-	path, err := fetch(version)
+	path, err := fetch(t.Context(), version)
 	if err != nil {
 		t.Fatalf("mongod %s is needed: %v\nrun: go run -C hack/image . mongodb-binaries %s\nor set %s to a directory with %s/bin/mongod",
 			version, err, version, binariesVariable, version)
@@ -59,15 +60,14 @@ func Binary(t testing.TB, version string) string {
 }
 
 // fetch asks the image tool for a version.
-func fetch(version string) (string, error) {
+func fetch(ctx context.Context, version string) (string, error) {
 	tool, err := toolDirectory()
 	if err != nil {
 		return "", err
 	}
-	output, err := exec.Command("go", "run", "-C", tool, ".", "mongodb-binaries", version).Output()
+	output, err := exec.CommandContext(ctx, "go", "run", "-C", tool, ".", "mongodb-binaries", version).Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return "", fmt.Errorf("%w: %s", err, exit.Stderr)
 		}
 		return "", err

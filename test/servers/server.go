@@ -181,8 +181,9 @@ func (s *Server) launch() *int {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer output.Close()
-	command := exec.Command(s.binary, s.arguments()...)
+	defer func() { _ = output.Close() }() // the process has its own
+	// Not bound to a context: its end must be ours to choose, and the test's clean-up kills it.
+	command := exec.CommandContext(context.WithoutCancel(s.t.Context()), s.binary, s.arguments()...)
 	command.Stdout, command.Stderr = output, output
 	// A test that is killed takes its servers with it.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -205,6 +206,7 @@ func (s *Server) awaitPort() *int {
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
+	dialer := net.Dialer{Timeout: pollInterval}
 	for {
 		select {
 		case <-s.exited:
@@ -213,7 +215,7 @@ func (s *Server) awaitPort() *int {
 		case <-ctx.Done():
 			s.t.Fatalf("mongod %s at %s does not listen:\n%s", s.Options.Version, s.Address, s.LogTail())
 		case <-tick.C:
-			if connection, err := net.DialTimeout("tcp", s.Address, pollInterval); err == nil {
+			if connection, err := dialer.DialContext(ctx, "tcp", s.Address); err == nil {
 				_ = connection.Close()
 				return nil
 			}
@@ -275,9 +277,10 @@ func (s *Server) write(name, content string) string {
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	const first, count, attempts = 20000, 12000, 100
+	var config net.ListenConfig
 	for range attempts {
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(count)))
-		listener, err := net.Listen("tcp", address)
+		listener, err := config.Listen(t.Context(), "tcp", address)
 		if err != nil {
 			continue
 		}
