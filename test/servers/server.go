@@ -3,8 +3,10 @@
 package servers
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -117,8 +119,32 @@ func (s *Server) Start() {
 // Pid is the process id.
 func (s *Server) Pid() int { return s.command.Process.Pid }
 
-// Freeze stops the process from running, without ending it: connections stay open and nothing is answered.
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+// Freeze stops the process from running, without ending it: connections stay open and nothing is answered. It waits
+// until no thread runs any more, since the signal alone leaves time for an answer.
+func (s *Server) Freeze() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	Await(s.t, "a frozen process", func(context.Context) error { return s.runningThreads() })
+}
+
+// runningThreads is an error as long as a thread is not stopped.
+func (s *Server) runningThreads() error {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.Pid()))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(filepath.Clean(file))
+		if err != nil {
+			return err
+		}
+		// The state follows the name, which is in parentheses and may itself hold some.
+		if _, state, _ := strings.Cut(string(content[bytes.LastIndexByte(content, ')'):]), " "); !strings.HasPrefix(state, "T") {
+			return fmt.Errorf("%s is in state %.1s", file, state)
+		}
+	}
+	return nil
+}
 
 // Thaw lets a frozen process run again.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
