@@ -8,7 +8,9 @@ CLUSTER         ?= local
 CLUSTER_NAME    ?= mongotuning
 MONGODB_VERSION ?= 4.4.2
 NAMESPACE       ?= mongotuning-demo
-export CLUSTER CLUSTER_NAME MONGODB_VERSION NAMESPACE
+FUZZTIME        ?= 20s
+TESTFLAGS       ?=
+export CLUSTER CLUSTER_NAME MONGODB_VERSION NAMESPACE FUZZTIME
 
 BIN            := $(CURDIR)/bin
 CLUSTER_TOOL   := go run -C hack/cluster .
@@ -20,9 +22,8 @@ KUSTOMIZE      := $(BIN)/kustomize-$(KUSTOMIZE_VERSION)
 GOARCH  := $(shell go env GOARCH)
 LDFLAGS := -s -w -buildid=
 
-ifeq ($(CLUSTER),local)
-export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
-endif
+# Tests of real clusters share the machine with nothing, whatever -j says.
+.NOTPARALLEL:
 
 ##@ Start here
 
@@ -45,33 +46,36 @@ help: ## List the targets.
 	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nVariables\n'
 	@printf '  %-16s %s\n' MONGODB_VERSION 'server of the demo and of the end-to-end test: 4.2.6, 4.4.2, 5.0.4 or 6.0.27 (now $(MONGODB_VERSION))' \
+	  FUZZTIME 'how long make fuzz spends on each target (now $(FUZZTIME))' \
+	  TESTFLAGS 'more flags for go test, for example -v or -run=Name (now $(or $(TESTFLAGS),none))' \
 	  NAMESPACE 'namespace of the demo (now $(NAMESPACE))' \
 	  CLUSTER 'local, or existing to use the current kubeconfig (now $(CLUSTER))' \
+	  OPERATOR_IMAGE 'what make deploy installs (now $(or $(OPERATOR_IMAGE),what make images built))' \
 	  CLUSTER_NAME 'name of the local cluster (now $(CLUSTER_NAME))'
 
 ##@ Tests, one kind at a time
 
 .PHONY: unit
-unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, tools.
+unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, documentation, tools.
 	go vet ./...
-	go test ./api/... ./cmd/... ./internal/... ./profiles/... ./controllers/... ./test/config/... ./test/crd/... ./test/mongosstandin/...
-	cd hack/cluster && go test ./...
-	cd hack/image && go test ./...
+	go test $(TESTFLAGS) ./...
+	cd hack/cluster && go test $(TESTFLAGS) ./...
+	cd hack/image && go test $(TESTFLAGS) ./...
 
 .PHONY: integration
 integration: ## The reconciler against a real kube-apiserver and etcd.
-	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test -tags integration -count=1 ./test/integration/...
+	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test $(TESTFLAGS) -tags integration -count=1 ./test/integration/...
 
 .PHONY: mongod-test
 mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.4.2, 5.0.4 and 6.0.27.
-	go test -tags mongod -count=1 -p 1 -timeout 40m ./internal/mongodb/... ./internal/member/... ./test/mongosstandin/... ./test/matrix/...
+	go test $(TESTFLAGS) -tags mongod -count=1 -p 1 -timeout 40m ./internal/mongodb/... ./internal/member/... ./test/mongosstandin/... ./test/matrix/...
 
 .PHONY: e2e
 e2e: cluster-up deploy ## The operator in a real cluster with real mongods.
-	go test -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
+	source hack/env.sh && go test $(TESTFLAGS) -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
 
 .PHONY: fuzz
-fuzz: ## Each fuzz target for 20 seconds.
+fuzz: ## Each fuzz target for FUZZTIME.
 	hack/fuzz.sh
 
 ##@ Checks
@@ -83,7 +87,7 @@ lint: $(GOLANGCI_LINT) ## Strict linters, the import rules among them.
 	cd hack/image && $(GOLANGCI_LINT) run --config $(CURDIR)/hack/golangci.yml ./...
 
 .PHONY: verify
-verify: ## Fail when a generated file is stale.
+verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Fail when a generated file is stale, a module untidy, a script broken.
 	hack/verify.sh
 
 ##@ Build
@@ -93,6 +97,7 @@ generate: $(CONTROLLER_GEN) ## Everything that is generated: deep copies, CRDs, 
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(CONTROLLER_GEN) crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
 	$(CONTROLLER_GEN) rbac:roleName=mongotuning-operator paths=./controllers/... output:rbac:dir=config/rbac
+	go run ./hack/apidocs config/crd docs/api.md
 	go run ./hack/generate
 
 .PHONY: build
