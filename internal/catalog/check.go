@@ -76,19 +76,27 @@ func (k Knob) takes(value Value) (allowed string, good bool) {
 	switch k.Kind {
 	case KindInteger:
 		number, good := value.AsInt()
-		return "must be a whole number from " + k.Range(), good && float64(number) >= k.Min && float64(number) <= k.Max
+		return "must be a whole number" + k.from(), good && float64(number) >= k.Min && float64(number) <= k.Max
 	case KindDecimal:
 		number, good := value.AsFloat()
-		return "must be a number from " + k.Range(), good && number >= k.Min && number <= k.Max
+		return "must be a number" + k.from(), good && number >= k.Min && number <= k.Max
 	case KindBoolean:
 		return "must be true or false", value == "true" || value == "false"
 	case KindEnum:
 		return "must be " + k.Range(), slices.Contains(k.Enum, value)
 	case KindList:
-		return "must be a list of " + k.Range() + ", each at most once, and disabled only alone", k.takesList(value.list())
+		return "must be a list of " + joined(k.Enum) + ", each at most once, and disabled only alone", k.takesList(value.list())
 	case KindText:
 	}
 	return "", true
+}
+
+// from is the bounds of a number, for a sentence; empty when there are none.
+func (k Knob) from() string {
+	if k.isUnbounded() {
+		return ""
+	}
+	return " from " + k.Range()
 }
 
 func (k Knob) takesList(words []string) bool {
