@@ -75,7 +75,7 @@ func ChangesFor(component v1alpha1.Component, line Line, settings Settings, diff
 		case OnlineProfile:
 			changes.SlowOperations = slowOperations(line, settings)
 		case OnlineOplog:
-			changes.addOplog(knob, value)
+			changes.addOplog(knob, value, settings[OplogSize])
 		case RestartOnly, WithoutEffect:
 		}
 	}
@@ -89,19 +89,15 @@ func slowOperations(line Line, settings Settings) *SlowOperations {
 	return &SlowOperations{ThresholdMilliseconds: threshold, SampleRate: percent / 100}
 }
 
-func (c *Changes) addOplog(knob Knob, value Value) {
-	number, ok := value.AsFloat()
-	if !ok {
-		return
-	}
+// addOplog names the declared size in any case: 4.2 takes no change without it.
+func (c *Changes) addOplog(knob Knob, value, declaredSize Value) {
 	if c.Oplog == nil {
 		c.Oplog = &Oplog{}
 	}
-	if knob.Name == OplogSize {
-		c.Oplog.SizeMB = number
-		return
+	c.Oplog.SizeMB, _ = declaredSize.AsFloat()
+	if hours, ok := value.AsFloat(); ok && knob.Name == OplogMinRetention {
+		c.Oplog.MinRetentionHours = &hours
 	}
-	c.Oplog.MinRetentionHours = &number
 }
 
 // RuntimeConfigParameter takes and reports the WiredTiger string of a running process.
