@@ -158,7 +158,7 @@ func (k Knob) isUnbounded() bool {
 // ReturnsByRestart tells whether a process that starts without the value is back at the default. The
 // size of the oplog, for one, is on disk.
 func (k Knob) ReturnsByRestart() bool {
-	return k.HasEffect() && k.Online != OnlineOplog
+	return k.Online == RestartOnly || k.Online == OnlineParameter
 }
 
 // HasEffect tells whether any supported server does something with the value.

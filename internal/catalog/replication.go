@@ -61,7 +61,7 @@ var replicationRows = []Knob{
 		Components: shardMembers, Versions: from44,
 		Kind: KindInteger, Unit: "hours", Min: 0, Max: 8760, Default: "0", Inert: "0",
 		ConfigKey: "storage.oplogMinRetentionHours", Online: OnlineOplog,
-		read:    fromServerStatus("oplogTruncation/oplogMinRetentionHours", valueOf),
+		read:    oplogRetention,
 		Nearest: "use oplog.sizeMB: this server keeps history by size only",
 		TooHigh: "the oplog grows beyond its size and may fill the disk",
 		TooLow:  "0: history is kept by size only",
@@ -87,4 +87,14 @@ func percentParameter(row Knob) Knob {
 func oplogMegabytes(_ Knob, process Process) Reading {
 	_, fromBytes := multiple(mebibyte)
 	return answered(process.OplogStats, "maxSize", "collStats local.oplog.rs maxSize", process.Version, fromBytes)
+}
+
+// oplogRetention reads the retention time that is in force. The server does not show one of 0.
+func oplogRetention(knob Knob, process Process) Reading {
+	const section, field = "oplogTruncation", "oplogTruncation/oplogMinRetentionHours"
+	reading := fromServerStatus(field, valueOf)(knob, process)
+	if _, shown := lookup(process.ServerStatus, section); shown && !reading.Found {
+		return Reading{Value: knob.Default, Found: true, Evidence: "serverStatus oplogTruncation without oplogMinRetentionHours"}
+	}
+	return reading
 }
