@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/mongotuning/mongotuning/internal/serverstatus"
 )
 
 func decoded(t *testing.T, fields bson.D) document {
@@ -87,7 +89,7 @@ func TestMomentThatNeverWas(t *testing.T) {
 
 // An answer that has none of the sections leaves every figure absent.
 func TestServerStatusOfNothing(t *testing.T) {
-	want := ServerStatus{Document: map[string]any{}}
+	want := serverstatus.Status{Document: map[string]any{}}
 	if diff := cmp.Diff(want, serverStatusOf(document{})); diff != "" {
 		t.Errorf("figures out of nothing (-want +got):\n%s", diff)
 	}

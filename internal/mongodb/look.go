@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/mongotuning/mongotuning/internal/serverstatus"
 )
 
 // Answer is what one command returned. Exactly one of Value and Err is nil: what was not answered has a reason and
@@ -23,7 +25,7 @@ type ProcessAnswers struct {
 	BuildInfo    Answer[BuildInfo]
 	CommandLine  Answer[CommandLine]
 	Parameters   Answer[Parameters]
-	ServerStatus Answer[ServerStatus]
+	ServerStatus Answer[serverstatus.Status]
 }
 
 // Answers are one look at a member.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mongotuning/mongotuning/internal/mongodb"
+	"github.com/mongotuning/mongotuning/internal/serverstatus"
 	"github.com/mongotuning/mongotuning/test/servers"
 )
 
@@ -84,7 +85,7 @@ func assertStatus(t *testing.T, set *servers.ReplicaSet, status *mongodb.Replica
 }
 
 // figures are those that every member of every tested version shows.
-func figures(s mongodb.ServerStatus) map[string]*int64 {
+func figures(s serverstatus.Status) map[string]*int64 {
 	return map[string]*int64{
 		"pid": s.Pid, "uptime": s.UptimeMillis,
 		"cache max": s.Cache.MaxBytes, "cache used": s.Cache.UsedBytes, "cache dirty": s.Cache.DirtyBytes,
@@ -118,7 +119,7 @@ func figures(s mongodb.ServerStatus) map[string]*int64 {
 	}
 }
 
-func assertServerStatus(t *testing.T, version string, s mongodb.ServerStatus) {
+func assertServerStatus(t *testing.T, version string, s serverstatus.Status) {
 	t.Helper()
 	for name, figure := range figures(s) {
 		if figure == nil {

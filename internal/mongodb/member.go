@@ -6,6 +6,8 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/mongotuning/mongotuning/internal/serverstatus"
 )
 
 // admin is the database that administrative commands are sent to, and that users and roles are stored in.
@@ -47,7 +49,7 @@ func (p process) CommandLine(ctx context.Context) (CommandLine, error) {
 }
 
 // ServerStatus asks for the counters, including the latency histograms.
-func (p process) ServerStatus(ctx context.Context) (ServerStatus, error) {
+func (p process) ServerStatus(ctx context.Context) (serverstatus.Status, error) {
 	answer, err := p.ask(ctx, admin, bson.D{
 		{Key: "serverStatus", Value: 1},
 		{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}},

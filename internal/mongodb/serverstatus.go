@@ -2,206 +2,249 @@
 
 package mongodb
 
-import "time"
+import "github.com/mongotuning/mongotuning/internal/serverstatus"
 
-// ServerStatus is a server's counters at one moment. A nil figure is one that this version or role does not show.
-// Counters count since the process started: two samples are comparable only when Pid is the same and UptimeMillis
-// has grown.
-type ServerStatus struct {
-	// Document is the whole answer in plain Go values: numbers are int64 or float64, documents map[string]any.
-	Document map[string]any
-	// Process is mongod or mongos.
-	Process string
-	// Version is the server's release.
-	Version string
-	// Pid of the process in its own namespace.
-	Pid *int64
-	// UptimeMillis is the age of the process in milliseconds.
-	UptimeMillis *int64
-	// LocalTime is the server's clock.
-	LocalTime *time.Time
-	// StorageEngine is its name, nil on mongos.
-	StorageEngine *string
-	// SupportsCommittedReads is false where enableMajorityReadConcern is.
-	SupportsCommittedReads *bool
-	// ConfigServers is the address of the config servers, nil until the member belongs to a sharded cluster.
-	ConfigServers *string
+// pinnedSecondsShift turns a difference of timestamps into seconds: they are in its upper half.
+const pinnedSecondsShift = 32
 
-	Cache         CacheStatus
-	Checkpoints   CheckpointStatus
-	History       HistoryStatus
-	Journal       JournalStatus
-	ReadTickets   TicketStatus
-	WriteTickets  TicketStatus
-	FlowControl   FlowControlStatus
-	Reads         LatencyStatus
-	Writes        LatencyStatus
-	Commands      LatencyStatus
-	Connections   ConnectionStatus
-	Executor      ExecutorStatus
-	Network       NetworkStatus
-	Queue         QueueStatus
-	ActiveClients QueueStatus
-	Replication   ReplicationStatus
-	TTL           TTLStatus
-	Queries       QueryStatus
-	Operations    OperationStatus
-	Replicated    OperationStatus
-	Asserts       AssertStatus
+func serverStatusOf(d document) serverstatus.Status {
+	engine, asserts := d.section("storageEngine"), d.section("asserts")
+	lock := d.section("globalLock")
+	read, write := ticketsOf(d)
+	latencies := d.section("opLatencies")
+	return serverstatus.Status{
+		Document:               d,
+		Process:                d.word("process"),
+		Version:                d.word("version"),
+		Pid:                    d.number("pid"),
+		UptimeMillis:           d.number("uptimeMillis"),
+		LocalTime:              d.moment("localTime"),
+		StorageEngine:          engine.text("name"),
+		SupportsCommittedReads: engine.flag("supportsCommittedReads"),
+		ConfigServers:          d.section("sharding").text("configsvrConnectionString"),
+		Cache:                  cacheOf(d.section("wiredTiger")),
+		Checkpoints:            checkpointsOf(d.section("wiredTiger")),
+		History:                historyOf(d.section("wiredTiger")),
+		Journal:                journalOf(d.section("wiredTiger", "log")),
+		ReadTickets:            read,
+		WriteTickets:           write,
+		FlowControl:            flowControlOf(d.section("flowControl")),
+		Reads:                  latencyOf(latencies.section("reads")),
+		Writes:                 latencyOf(latencies.section("writes")),
+		Commands:               latencyOf(latencies.section("commands")),
+		Connections:            connectionsOf(d.section("connections")),
+		Executor:               executorOf(d.section("network")),
+		Network:                networkOf(d.section("network")),
+		Queue:                  queueOf(lock.section("currentQueue")),
+		ActiveClients:          queueOf(lock.section("activeClients")),
+		Replication:            replicationOf(d.section("metrics", "repl")),
+		TTL:                    ttlOf(d.section("metrics", "ttl")),
+		Queries:                queriesOf(d.section("metrics")),
+		Operations:             operationsOf(d.section("opcounters")),
+		Replicated:             operationsOf(d.section("opcountersRepl")),
+		Asserts: serverstatus.Asserts{
+			Regular: asserts.number("regular"),
+			Warning: asserts.number("warning"),
+			Message: asserts.number("msg"),
+			User:    asserts.number("user"),
+		},
+	}
 }
 
-// CacheStatus is the WiredTiger cache.
-type CacheStatus struct {
-	// MaxBytes is the size of the cache; it follows an online change at once.
-	MaxBytes *int64
-	// UsedBytes and DirtyBytes are what is in it and what of that is not on disk.
-	UsedBytes, DirtyBytes *int64
-	// UpdatesBytes is what updates take; 4.2 does not tell.
-	UpdatesBytes *int64
-	// EvictionWorkers is how many background workers are running.
-	EvictionWorkers *int64
-	// PagesEvictedByClients counts pages that client threads had to evict, DirtyPagesEvictedByClients those of them
-	// that had to be written.
-	PagesEvictedByClients, DirtyPagesEvictedByClients *int64
-	// ClientEvictionMicros and ClientWaitMicros are the microseconds that client threads lost to that, and to waiting
-	// for room in the cache.
-	ClientEvictionMicros, ClientWaitMicros *int64
-	// EvictionGoalsMissed counts passes in which the background could not keep up; gone after 6.0.
-	EvictionGoalsMissed *int64
-	// ClientReads, ClientReadMicros, ClientWrites and ClientWriteMicros are the page traffic with the disk that client
-	// threads did themselves.
-	ClientReads, ClientReadMicros, ClientWrites, ClientWriteMicros *int64
-	// HistoryStoreBytes is the share of the history store in the cache, HistoryStoreDiskBytes its size on disk; 4.4+.
-	HistoryStoreBytes, HistoryStoreDiskBytes *int64
-	// BytesWrittenForCheckpoints and BytesWrittenForEviction split what was written by cause; some versions show 0.
-	BytesWrittenForCheckpoints, BytesWrittenForEviction *int64
+func cacheOf(engine document) serverstatus.Cache {
+	cache, yield, capacity := engine.section("cache"), engine.section("thread-yield"), engine.section("capacity")
+	return serverstatus.Cache{
+		MaxBytes:                   cache.number("maximum bytes configured"),
+		UsedBytes:                  cache.number("bytes currently in the cache"),
+		DirtyBytes:                 cache.number("tracked dirty bytes in the cache"),
+		UpdatesBytes:               cache.number("bytes allocated for updates"),
+		EvictionWorkers:            cache.number("eviction worker thread active"),
+		PagesEvictedByClients:      cache.number("pages evicted by application threads"),
+		DirtyPagesEvictedByClients: cache.number("modified pages evicted by application threads"),
+		// 8.0 moved the first of these two to the cache.
+		ClientEvictionMicros:       either(yield, cache, "application thread time evicting (usecs)"),
+		ClientWaitMicros:           either(yield, cache, "application thread time waiting for cache (usecs)"),
+		EvictionGoalsMissed:        cache.number("eviction server unable to reach eviction goal"),
+		ClientReads:                cache.number("application threads page read from disk to cache count"),
+		ClientReadMicros:           cache.number("application threads page read from disk to cache time (usecs)"),
+		ClientWrites:               cache.number("application threads page write from cache to disk count"),
+		ClientWriteMicros:          cache.number("application threads page write from cache to disk time (usecs)"),
+		HistoryStoreBytes:          cache.number("bytes belonging to the history store table in the cache"),
+		HistoryStoreDiskBytes:      cache.number("history store table on-disk size"),
+		BytesWrittenForCheckpoints: capacity.number("bytes written for checkpoint"),
+		BytesWrittenForEviction:    capacity.number("bytes written for eviction"),
+	}
 }
 
-// CheckpointStatus is what the checkpoints cost.
-type CheckpointStatus struct {
-	// Count of checkpoints, whoever asked for them.
-	Count *int64
-	// RecentMillis, MinMillis, MaxMillis and TotalMillis are durations in milliseconds.
-	RecentMillis, MinMillis, MaxMillis, TotalMillis *int64
-	// IsRunning tells that one is under way.
-	IsRunning *bool
+// checkpointsOf reads the figures where they are up to 7.0, or where 8.0 has them.
+func checkpointsOf(engine document) serverstatus.Checkpoints {
+	if checkpoint := engine.section("checkpoint"); checkpoint.number("total succeed number of checkpoints") != nil {
+		return serverstatus.Checkpoints{
+			Count:        checkpoint.number("total succeed number of checkpoints"),
+			RecentMillis: checkpoint.number("most recent time (msecs)"),
+			MinMillis:    checkpoint.number("min time (msecs)"),
+			MaxMillis:    checkpoint.number("max time (msecs)"),
+			TotalMillis:  checkpoint.number("total time (msecs)"),
+			IsRunning:    checkpoint.flag("progress state"),
+		}
+	}
+	transaction := engine.section("transaction")
+	return serverstatus.Checkpoints{
+		Count:        transaction.number("transaction checkpoints"),
+		RecentMillis: transaction.number("transaction checkpoint most recent time (msecs)"),
+		MinMillis:    transaction.number("transaction checkpoint min time (msecs)"),
+		MaxMillis:    transaction.number("transaction checkpoint max time (msecs)"),
+		TotalMillis:  transaction.number("transaction checkpoint total time (msecs)"),
+		IsRunning:    transaction.flag("transaction checkpoint currently running"),
+	}
 }
 
-// HistoryStatus is how much of the past the storage engine has to keep.
-type HistoryStatus struct {
-	// PinnedSeconds is the age of the oldest version that must be kept, in seconds: it grows with replication lag.
-	PinnedSeconds *int64
-	// WindowSeconds is the snapshot window that is asked for.
-	WindowSeconds *int64
+func historyOf(engine document) serverstatus.History {
+	window := engine.section("snapshot-window-settings")
+	history := serverstatus.History{WindowSeconds: window.number("minimum target snapshot window size in seconds")}
+	if history.WindowSeconds == nil {
+		// So 4.4 and older call it.
+		history.WindowSeconds = window.number("target available snapshots window size in seconds")
+	}
+	if pinned := engine.section("transaction").number("transaction range of timestamps currently pinned"); pinned != nil {
+		seconds := *pinned >> pinnedSecondsShift
+		history.PinnedSeconds = &seconds
+	}
+	return history
 }
 
-// JournalStatus is the write-ahead log.
-type JournalStatus struct {
-	// BytesWritten, Syncs and SyncMicros count bytes, syncs and the microseconds they took.
-	BytesWritten, Syncs, SyncMicros *int64
+func journalOf(log document) serverstatus.Journal {
+	return serverstatus.Journal{
+		BytesWritten: log.number("log bytes written"),
+		Syncs:        log.number("log sync operations"),
+		SyncMicros:   log.number("log sync time duration (usecs)"),
+	}
 }
 
-// TicketStatus is the admission of operations to the storage engine.
-type TicketStatus struct {
-	// Out, Available and Total count tickets.
-	Out, Available, Total *int64
-	// Queued counts operations that wait for one; 8.0+.
-	Queued *int64
+// ticketsOf reads the layout of 8.0 where it is there, and that of 7.0 and older otherwise.
+func ticketsOf(d document) (read, write serverstatus.Tickets) {
+	tickets := d.section("queues", "execution")
+	if tickets == nil {
+		tickets = d.section("wiredTiger", "concurrentTransactions")
+	}
+	one := func(tickets document) serverstatus.Tickets {
+		return serverstatus.Tickets{
+			Out:       tickets.number("out"),
+			Available: tickets.number("available"),
+			Total:     tickets.number("totalTickets"),
+			Queued:    tickets.number("queueLength"),
+		}
+	}
+	return one(tickets.section("read")), one(tickets.section("write"))
 }
 
-// FlowControlStatus is the throttle of a primary whose majority lags. On secondaries it means nothing.
-type FlowControlStatus struct {
-	// IsEnabled tells that the throttle may act, IsLagged that it does.
-	IsEnabled, IsLagged *bool
-	// LaggedCount and LaggedMicros count how often and how long it acted.
-	LaggedCount, LaggedMicros *int64
-	// AcquiringMicros is how long operations waited for it.
-	AcquiringMicros *int64
-	// TargetRateLimit is the operations per second it lets through; SustainerRate those the slowest applies.
-	TargetRateLimit, SustainerRate *int64
+func flowControlOf(d document) serverstatus.FlowControl {
+	return serverstatus.FlowControl{
+		IsEnabled:       d.flag("enabled"),
+		IsLagged:        d.flag("isLagged"),
+		LaggedCount:     d.number("isLaggedCount"),
+		LaggedMicros:    d.number("isLaggedTimeMicros"),
+		AcquiringMicros: d.number("timeAcquiringMicros"),
+		TargetRateLimit: d.number("targetRateLimit"),
+		SustainerRate:   d.number("sustainerRate"),
+	}
 }
 
-// LatencyStatus is how many operations of one kind there were and how long they took.
-type LatencyStatus struct {
-	// Operations counts them, TotalMicros adds their microseconds up.
-	Operations, TotalMicros *int64
-	// Histogram counts them by duration, shortest first.
-	Histogram []LatencyBucket
+func latencyOf(d document) serverstatus.Latency {
+	latency := serverstatus.Latency{Operations: d.number("ops"), TotalMicros: d.number("latency")}
+	for _, bucket := range d.list("histogram") {
+		latency.Histogram = append(latency.Histogram, serverstatus.LatencyBucket{
+			FromMicros: value(bucket.number("micros")),
+			Count:      value(bucket.number("count")),
+		})
+	}
+	return latency
 }
 
-// LatencyBucket counts operations that took at least FromMicros microseconds and less than the next bucket's.
-type LatencyBucket struct {
-	FromMicros, Count int64
+func connectionsOf(d document) serverstatus.Connections {
+	return serverstatus.Connections{
+		Current:      d.number("current"),
+		Available:    d.number("available"),
+		TotalCreated: d.number("totalCreated"),
+		Active:       d.number("active"),
+	}
 }
 
-// ConnectionStatus is the clients' connections.
-type ConnectionStatus struct {
-	// Current are open, Available could be opened still.
-	Current, Available *int64
-	// TotalCreated counts all since the start; Active run an operation.
-	TotalCreated, Active *int64
+func executorOf(network document) serverstatus.Executor {
+	old, pools := network.section("serviceExecutorTaskStats"), network.section("serviceExecutors")
+	pool := func(d document) serverstatus.Pool {
+		return serverstatus.Pool{
+			ThreadsRunning: d.number("threadsRunning"),
+			ClientsInTotal: d.number("clientsInTotal"),
+			ClientsRunning: d.number("clientsRunning"),
+			ClientsWaiting: d.number("clientsWaitingForData"),
+		}
+	}
+	return serverstatus.Executor{
+		Name:           old.text("executor"),
+		ThreadsRunning: old.number("threadsRunning"),
+		Dedicated:      pool(pools.section("passthrough")),
+		Borrowed:       pool(pools.section("fixed")),
+	}
 }
 
-// ExecutorStatus is what serves the connections.
-type ExecutorStatus struct {
-	// Name is passthrough or adaptive; 4.4 and older.
-	Name *string
-	// ThreadsRunning of that executor.
-	ThreadsRunning *int64
-	// Dedicated (passthrough) and Borrowed (fixed) are the two executors of 5.0 and 6.0.
-	Dedicated, Borrowed PoolStatus
+func networkOf(d document) serverstatus.Network {
+	return serverstatus.Network{BytesIn: d.number("bytesIn"), BytesOut: d.number("bytesOut"), Requests: d.number("numRequests")}
 }
 
-// PoolStatus is one executor of 5.0 and 6.0.
-type PoolStatus struct {
-	// ThreadsRunning are its threads; ClientsInTotal, ClientsRunning and ClientsWaiting its clients.
-	ThreadsRunning, ClientsInTotal, ClientsRunning, ClientsWaiting *int64
+func queueOf(d document) serverstatus.Queue {
+	return serverstatus.Queue{Readers: d.number("readers"), Writers: d.number("writers"), Total: d.number("total")}
 }
 
-// NetworkStatus is the traffic with clients and other members.
-type NetworkStatus struct {
-	// BytesIn, BytesOut and Requests count since the start.
-	BytesIn, BytesOut, Requests *int64
+func replicationOf(d document) serverstatus.Replication {
+	network, apply, buffer := d.section("network"), d.section("apply"), d.section("buffer")
+	if inner := buffer.section("apply"); inner != nil {
+		// 8.0 splits the buffer in two; this is the stage that older versions have.
+		buffer = inner
+	}
+	return serverstatus.Replication{
+		FetchedOperations:  network.number("ops"),
+		FetchedBytes:       network.number("bytes"),
+		GetMores:           network.section("getmores").number("num"),
+		GetMoreMillis:      network.section("getmores").number("totalMillis"),
+		BufferedOperations: buffer.number("count"),
+		BufferBytes:        buffer.number("sizeBytes"),
+		BufferMaxBytes:     buffer.number("maxSizeBytes"),
+		AppliedOperations:  apply.number("ops"),
+		Batches:            apply.section("batches").number("num"),
+		BatchMillis:        apply.section("batches").number("totalMillis"),
+	}
 }
 
-// QueueStatus counts operations by what they want of the global lock.
-type QueueStatus struct {
-	// Readers and Writers add up to Total.
-	Readers, Writers, Total *int64
+func ttlOf(d document) serverstatus.TTL {
+	return serverstatus.TTL{DeletedDocuments: d.number("deletedDocuments"), Passes: d.number("passes")}
 }
 
-// ReplicationStatus is the stages of replication on a member that copies from another.
-type ReplicationStatus struct {
-	// FetchedOperations and FetchedBytes came over the network in GetMores requests. GetMoreMillis includes waiting
-	// for something to happen: it is not busy time.
-	FetchedOperations, FetchedBytes, GetMores, GetMoreMillis *int64
-	// BufferedOperations and BufferBytes wait to be applied; BufferMaxBytes is the room for them.
-	BufferedOperations, BufferBytes, BufferMaxBytes *int64
-	// AppliedOperations were applied in Batches that took BatchMillis.
-	AppliedOperations, Batches, BatchMillis *int64
+func queriesOf(metrics document) serverstatus.Queries {
+	executor := metrics.section("queryExecutor")
+	return serverstatus.Queries{
+		ScannedObjects:    executor.number("scannedObjects"),
+		ScannedKeys:       executor.number("scanned"),
+		ReturnedDocuments: metrics.section("document").number("returned"),
+		CollectionScans:   executor.section("collectionScans").number("total"),
+	}
 }
 
-// TTLStatus is the deletion of expired documents. Secondaries count passes and delete nothing.
-type TTLStatus struct {
-	// DeletedDocuments and Passes count since the start.
-	DeletedDocuments, Passes *int64
+func operationsOf(d document) serverstatus.Operations {
+	return serverstatus.Operations{
+		Insert:  d.number("insert"),
+		Query:   d.number("query"),
+		Update:  d.number("update"),
+		Delete:  d.number("delete"),
+		GetMore: d.number("getmore"),
+		Command: d.number("command"),
+	}
 }
 
-// QueryStatus is how much was looked at for what was returned. Aggregations, updates and the server's own reads
-// are in it.
-type QueryStatus struct {
-	// ScannedObjects and ScannedKeys count documents and index entries; ReturnedDocuments went to clients.
-	ScannedObjects, ScannedKeys, ReturnedDocuments *int64
-	// CollectionScans counts queries without an index; 4.4+.
-	CollectionScans *int64
-}
-
-// AssertStatus counts what the server found wrong, by seriousness; User is the clients' mistakes.
-type AssertStatus struct {
-	Regular, Warning, Message, User *int64
-}
-
-// OperationStatus counts operations by kind.
-type OperationStatus struct {
-	Insert, Query, Update, Delete, GetMore, Command *int64
+// either is a figure that versions keep in one of two places.
+func either(first, second document, key string) *int64 {
+	if figure := first.number(key); figure != nil {
+		return figure
+	}
+	return second.number(key)
 }
