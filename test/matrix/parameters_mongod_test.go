@@ -84,7 +84,11 @@ func measureParameters(t *testing.T, version string) map[string]catalog.Measured
 		list[name] = catalog.Measured{Kind: kind, Default: text, Online: online}
 	}
 	for _, refused := range refusedAtStart(t, version, list) {
-		delete(list, refused)
+		// Some only contradict others.
+		alone := map[string]catalog.Measured{refused: list[refused]}
+		if started, _ := tryStart(t, version, parametersConfig(t, alone)); !started {
+			delete(list, refused)
+		}
 	}
 	return list
 }
@@ -112,15 +116,7 @@ func refusedAtStart(t *testing.T, version string, list map[string]catalog.Measur
 	given := maps.Clone(list)
 	var refused []string
 	for {
-		parameters := map[string]any{}
-		for name, measured := range given {
-			parameters[name] = measured.Default
-		}
-		config, err := yaml.Marshal(map[string]any{"setParameter": parameters})
-		if err != nil {
-			t.Fatal(err)
-		}
-		started, log := tryStart(t, version, string(config))
+		started, log := tryStart(t, version, parametersConfig(t, given))
 		if started {
 			return refused
 		}
@@ -133,6 +129,20 @@ func refusedAtStart(t *testing.T, version string, list map[string]catalog.Measur
 		}
 		refused = append(refused, bad...)
 	}
+}
+
+// parametersConfig is a file that sets parameters to their defaults.
+func parametersConfig(t *testing.T, given map[string]catalog.Measured) string {
+	t.Helper()
+	parameters := map[string]any{}
+	for name, measured := range given {
+		parameters[name] = measured.Default
+	}
+	config, err := yaml.Marshal(map[string]any{"setParameter": parameters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(config)
 }
 
 // startPatience is longer than any server takes to refuse a parameter.

@@ -190,6 +190,5 @@ var sampleValues = map[string][2]catalog.Value{
 	"setParameters.flowControlFudgeFactor":    {"0.9", "0.85"},
 	"setParameters.replWriterThreadCount":     {"8", "4"},
 	"setParameters.minOplogEntriesPerThread":  {"32", "8"},
-	"setParameters.planCacheSize":             {"4%", "3%"},
 	"setParameters.wiredTigerCursorCacheSize": {"-50", "-20"},
 }
