@@ -16,7 +16,7 @@ var ownedPrefixes = []struct{ prefix, reason string }{
 	{"kerberos", securityReason}, {"startupAuth", securityReason}, {"suppressNoTLS", securityReason},
 	{"disableNonSSL", securityReason}, {"disableNonTLS", securityReason}, {"enforceUser", securityReason},
 	{"disabledSecure", securityReason}, {"KeysRotation", securityReason}, {"javascriptProtection", securityReason},
-	{"allowRoles", securityReason}, {"newShardExistingClusterTimeKeys", securityReason}, {"jsHeap", supportReason},
+	{"allowRoles", securityReason}, {"newShardExistingClusterTimeKeys", securityReason},
 
 	{"featureFlag", supportReason}, {"featureCompatibility", supportReason}, {"test", supportReason},
 	{"bsonTest", supportReason}, {"failpoint", supportReason}, {"trafficRecording", supportReason},
@@ -64,6 +64,9 @@ var typedElsewhere = map[string]string{
 	"syncdelay":              CheckpointWait,
 	RuntimeConfigParameter:   "eviction",
 	"cachePressureThreshold": SnapshotHistoryWindow,
+
+	"wiredTigerEvictionDirtyTargetGB": EvictionDirtyTarget,
+	"wiredTigerEvictionDirtyMaxGB":    EvictionDirtyTrigger,
 }
 
 // Owner says why a server parameter cannot be set through setParameters: because it belongs to
