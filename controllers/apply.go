@@ -18,18 +18,20 @@ import (
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/naming"
+	"github.com/mongotuning/mongotuning/internal/plan"
 )
 
 // applyHarmless applies every object whose change restarts no mongod. Files and pod templates of
 // members that exist already are left alone: writing them is an action of the plan, at its turn.
-func (r *MongoTuningReconciler) applyHarmless(ctx context.Context, cluster desired.Cluster) error {
+func (r *MongoTuningReconciler) applyHarmless(ctx context.Context, goal plan.Wanted) error {
+	cluster, routers := goal.Cluster, goal.AtMongos()
 	objects := []runtime.ApplyConfiguration{
 		cluster.ServiceAccount(),
 		cluster.MemberNetworkPolicy(v1alpha1.ComponentShardMember),
 		cluster.MemberNetworkPolicy(v1alpha1.ComponentConfigServer),
 		cluster.MongosNetworkPolicy(),
 		cluster.MongosService(),
-		cluster.MongosFiles(),
+		routers.MongosFiles(),
 	}
 	for _, set := range desired.ReplicaSets(cluster.Tuning) {
 		objects = append(objects, cluster.MemberService(set), cluster.DisruptionBudget(set))
@@ -40,14 +42,15 @@ func (r *MongoTuningReconciler) applyHarmless(ctx context.Context, cluster desir
 		}
 	}
 	for _, set := range desired.ReplicaSets(cluster.Tuning) {
-		if err := r.ensureFiles(ctx, cluster, set); err != nil {
+		now := goal.At(set)
+		if err := r.ensureFiles(ctx, now, set); err != nil {
 			return err
 		}
-		if err := r.ensureStatefulSet(ctx, cluster, set); err != nil {
+		if err := r.ensureStatefulSet(ctx, now, setOf(now, set.Name)); err != nil {
 			return err
 		}
 	}
-	return r.applyMongos(ctx, cluster)
+	return r.applyMongos(ctx, routers)
 }
 
 // ensureFiles creates the ConfigMap with one file for each member. Once it exists only the plan

@@ -70,10 +70,21 @@ func lookLockedOut(ctx context.Context, server Server) observed.Look {
 		look.State = stateOfHello(hello)
 		return nil
 	})
-	if err != nil {
-		look.Error = err.Error()
-	}
+	look.Error = inShort(err)
 	return look
+}
+
+// inShort is an error as people read it in a status. That a server does not answer is all there is to
+// say of one that is not reached; the driver's account of its attempts only changes with every look.
+func inShort(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, mongodb.ErrUnreachable):
+		return "it does not answer"
+	default:
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
 }
 
 func stateOfHello(hello mongodb.Hello) observed.State {
@@ -92,9 +103,7 @@ func stateOfHello(hello mongodb.Hello) observed.State {
 // lookOf turns answers into what is judged. An error of one question leaves its part unknown.
 func lookOf(answers mongodb.Answers) observed.Look {
 	look := observed.Look{State: stateOf(answers.State())}
-	if err := answers.Err(); err != nil {
-		look.Error = strings.ReplaceAll(err.Error(), "\n", "; ")
-	}
+	look.Error = inShort(answers.Err())
 	if build := answers.BuildInfo.Value; build != nil {
 		look.Process.Version, _ = catalog.ParseVersion(build.Version)
 	}
@@ -138,6 +147,8 @@ func stateOf(state mongodb.MemberState) observed.State {
 	}
 }
 
+var errSilent = errors.New("it does not answer")
+
 // LookAtMongos asks a router which shards it lists.
 func (d *DriverDatabases) LookAtMongos(ctx context.Context, server Server, as secrets) ([]string, error) {
 	mongos, err := d.mongos(server, as)
@@ -145,6 +156,9 @@ func (d *DriverDatabases) LookAtMongos(ctx context.Context, server Server, as se
 		return nil, err
 	}
 	listed, err := mongos.ListShards(ctx)
+	if errors.Is(err, mongodb.ErrUnreachable) {
+		return nil, errSilent
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,18 @@ func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after
 	}
 }
 
+// tellTurn tells that a change went to its next step, once that is written.
+func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, facts status.Facts) {
+	if facts.Action.Kind != plan.Turn || facts.Stall != nil || facts.Suspended {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if facts.Action.Progress.Rollout.Breach != "" {
+		kind = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(tuning, nil, kind, facts.Action.Reason, facts.Action.Kind.String(), "%s", facts.Action.Message)
+}
+
 // tellDrift tells what was changed by hand: that it was set back, or that it is left and why. What is
 // left is told once, when the condition Verified turns.
 func (r *MongoTuningReconciler) tellDrift(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus, facts status.Facts) {

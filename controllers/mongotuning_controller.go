@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
-	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
 )
@@ -55,6 +54,7 @@ type MongoTuningReconciler struct {
 
 	applied appliedObjects
 	apps    knownApps
+	watches watches
 }
 
 // How soon to look again. Pods and objects wake the reconciler by themselves; servers do not.
@@ -118,6 +118,9 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 		return facts, err
 	}
 	facts.Resolved, facts.Revision, facts.Stall = want.resolved, want.revision, want.stall
+	if ref := tuning.Spec.ProfileRef; ref != nil {
+		facts.Profile = ref.Name
+	}
 	if !want.known {
 		return facts, nil
 	}
@@ -125,10 +128,9 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if err != nil {
 		return facts, err
 	}
-	cluster := desired.Cluster{
-		Tuning: want.tuning, Resolved: want.resolved,
-		OperatorImage: r.OperatorImage, OperatorNamespace: r.OperatorNamespace, ClusterDomain: r.ClusterDomain,
-		KeyFileID: credentials.keyFileID(),
+	goal, err := r.goal(ctx, want, credentials)
+	if err != nil {
+		return facts, err
 	}
 	mayAct := want.stall == nil && !facts.Suspended
 	var barred error
@@ -137,23 +139,23 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 			return facts, err
 		}
 		// What bars the way here does not end the watch: look and judge all the same.
-		if barred = r.applyHarmless(ctx, cluster); barred != nil && stallFrom(barred) == nil {
+		if barred = r.applyHarmless(ctx, goal); barred != nil && stallFrom(barred) == nil {
 			return facts, barred
 		}
 	}
-	seen, err := r.observe(ctx, cluster, credentials)
+	seen, err := r.observe(ctx, goal.Cluster, credentials)
 	if err != nil {
 		return facts, err
 	}
-	facts.Cluster = plan.Judge(cluster, seen)
-	facts.Cluster.Settled = status.Settled(tuning.Status, tuning.Generation, want.revision)
-	facts.Cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
+	if facts.Cluster, err = r.judge(ctx, tuning, goal, seen); err != nil {
+		return facts, err
+	}
 	facts.Action = plan.Next(facts.Cluster)
 	if barred != nil {
 		return facts, barred
 	}
 	if mayAct && facts.Action.IsAct() {
-		err = r.perform(ctx, cluster, credentials, facts.Action)
+		err = r.perform(ctx, goal, credentials, facts.Action)
 	}
 	return facts, err
 }
@@ -220,6 +222,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	r.tellTurn(tuning, facts)
 	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
 	r.tellDrift(tuning, before.Status, facts)
 	log.FromContext(ctx).Info("Recorded status", "proved", tuning.Status.ProvedMembers, "action", facts.Action.Kind.String(), "message", facts.Action.Message)

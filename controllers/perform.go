@@ -24,10 +24,14 @@ import (
 
 // perform carries out one action. Every one of them is safe to repeat, and hits only the pod that was
 // seen: a successor of the same name is left alone.
-func (r *MongoTuningReconciler) perform(ctx context.Context, cluster desired.Cluster, as secrets, action plan.Action) error {
+func (r *MongoTuningReconciler) perform(ctx context.Context, goal plan.Wanted, as secrets, action plan.Action) error {
 	log.FromContext(ctx).Info("Performing", "action", action.Kind.String(), "replicaSet", action.ReplicaSet, "member", action.Member, "why", action.Message)
 	ctx, cancel := context.WithTimeout(ctx, actDeadline)
 	defer cancel()
+	cluster := goal.Cluster
+	if set := setOf(cluster, action.ReplicaSet); set.Name != "" {
+		cluster = goal.At(set)
+	}
 	var err error
 	switch action.Kind {
 	case plan.StartTrial:
@@ -44,8 +48,8 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, cluster desired.Clu
 		err = r.replaceKeyFile(ctx, cluster, action)
 	case plan.Initiate, plan.CreateUsers, plan.CreateApp, plan.AddShard, plan.SetParameters, plan.StepDown:
 		err = r.performOnServer(ctx, cluster, as, action)
-	case plan.Nothing, plan.Wait, plan.Stall:
-		return nil
+	case plan.Nothing, plan.Wait, plan.Stall, plan.Turn:
+		return nil // a turn is taken by writing the status
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", action.Message, err)
@@ -116,8 +120,11 @@ func (r *MongoTuningReconciler) writeConfig(ctx context.Context, cluster desired
 	if err := r.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write ConfigMap %s: %w", key.Name, err)
 	}
-	if action.PodUID == "" {
+	switch {
+	case action.PodUID == "":
 		return nil
+	case action.Recreate:
+		return r.deletePod(ctx, cluster, action.Member, action.PodUID)
 	}
 	return r.touch(ctx, cluster, action)
 }

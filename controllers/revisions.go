@@ -88,7 +88,7 @@ func (r *MongoTuningReconciler) recordRevision(ctx context.Context, want wanted)
 		return fmt.Errorf("record revision %s: %w", want.revision, err)
 	}
 	for len(kept) >= keptRevisions {
-		if kept[0].Name != want.tuning.Status.Revisions.Current {
+		if revisions := want.tuning.Status.Revisions; kept[0].Name != revisions.Current && kept[0].Name != revisions.Verified {
 			if err := r.Delete(ctx, &kept[0]); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("forget revision %s: %w", kept[0].Name, err)
 			}
@@ -109,28 +109,42 @@ func (r *MongoTuningReconciler) revisions(ctx context.Context, tuning *v1alpha1.
 	return list.Items, nil
 }
 
+// laidOver is a MongoTuning with the resources of a revision in the place of its own.
+func (v revision) laidOver(tuning *v1alpha1.MongoTuning) *v1alpha1.MongoTuning {
+	laid := tuning.DeepCopy()
+	laid.Spec.Shards.Resources = v.ShardResources
+	laid.Spec.ConfigServers.Resources = v.ConfigResources
+	laid.Spec.Mongos.Resources = v.MongosResources
+	return laid
+}
+
+// readRevision reads a recorded revision; found is false when it is gone.
+func (r *MongoTuningReconciler) readRevision(ctx context.Context, tuning *v1alpha1.MongoTuning, name string) (content revision, found bool, err error) {
+	record := &appsv1.ControllerRevision{}
+	err = r.Get(ctx, types.NamespacedName{Namespace: tuning.Namespace, Name: name}, record)
+	if apierrors.IsNotFound(err) {
+		return content, false, nil
+	}
+	if err != nil {
+		return content, false, fmt.Errorf("get revision %s: %w", name, err)
+	}
+	if err := json.Unmarshal(record.Data.Raw, &content); err != nil {
+		return content, false, fmt.Errorf("read revision %s: %w", name, err)
+	}
+	return content, true, nil
+}
+
 // revisionInForce puts the revision that the members run on in the place of a refused spec.
 func (r *MongoTuningReconciler) revisionInForce(ctx context.Context, tuning *v1alpha1.MongoTuning, stall *status.Stall) (wanted, error) {
 	want := wanted{tuning: tuning, stall: stall, revision: tuning.Status.Revisions.Current}
 	if want.revision == "" {
 		return want, nil
 	}
-	record := &appsv1.ControllerRevision{}
-	err := r.Get(ctx, types.NamespacedName{Namespace: tuning.Namespace, Name: want.revision}, record)
-	if apierrors.IsNotFound(err) {
-		return want, nil
+	content, found, err := r.readRevision(ctx, tuning, want.revision)
+	if err != nil || !found {
+		return want, err
 	}
-	if err != nil {
-		return want, fmt.Errorf("get revision %s: %w", want.revision, err)
-	}
-	var content revision
-	if err := json.Unmarshal(record.Data.Raw, &content); err != nil {
-		return want, fmt.Errorf("read revision %s: %w", want.revision, err)
-	}
-	inForce := tuning.DeepCopy()
-	inForce.Spec.Shards.Resources = content.ShardResources
-	inForce.Spec.ConfigServers.Resources = content.ConfigResources
-	inForce.Spec.Mongos.Resources = content.MongosResources
+	inForce := content.laidOver(tuning)
 	// A shard that the refused spec asks for on top has not been built.
 	if built := len(tuning.Status.ReplicaSets) - 1; built > 0 {
 		inForce.Spec.Shards.Count = min(inForce.Spec.Shards.Count, int32(built)) //nolint:gosec // at most 65

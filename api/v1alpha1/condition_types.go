@@ -28,6 +28,10 @@ const (
 	// False when one differs, Unknown when a process could not be asked.
 	ConditionVerified = "Verified"
 
+	// ConditionRolledBack is abnormal-true: a change broke a limit, or a changed member did not come
+	// back, and the members were returned to the last verified revision.
+	ConditionRolledBack = "RolledBack"
+
 	// ConditionSuspended is abnormal-true: a person asked for no changes. Ready keeps its last value.
 	ConditionSuspended = "Suspended"
 )
@@ -48,6 +52,17 @@ const (
 	ReasonWaitingForMembers = "WaitingForMembers"
 	// ReasonVerifying surfaces while values are set and not yet read back.
 	ReasonVerifying = "Verifying"
+
+	// ReasonCanarySoaking surfaces while the canary is held under watch.
+	ReasonCanarySoaking = "CanarySoaking"
+	// ReasonReturning surfaces while changed members are brought back to the last verified revision.
+	ReasonReturning = "Returning"
+	// ReasonRolledBack surfaces when a change was taken back.
+	ReasonRolledBack = "RolledBack"
+	// ReasonPaused surfaces when a change broke a limit and rollout.onBreach is Pause.
+	ReasonPaused = "Paused"
+	// ReasonHeldBack surfaces when the profile to change to was taken back on another cluster.
+	ReasonHeldBack = "HeldBack"
 
 	// ReasonProfileNotFound surfaces when profileRef names no TuningProfile.
 	ReasonProfileNotFound = "ProfileNotFound"
@@ -105,6 +120,10 @@ const (
 // AnnotationSuspend set to "true" on a MongoTuning does what spec.suspend does, without a change of
 // spec, so that on-call need not fight with Git.
 const AnnotationSuspend = "mongotuning.io/suspend"
+
+// AnnotationRetry set to the name of a revision that was taken back or held back lets it be tried again.
+// To retry the same revision once more, append a slash and anything: "demo-1a2b3c4d5e/2".
+const AnnotationRetry = "mongotuning.io/retry"
 
 // Finalizer keeps a deleted MongoTuning until its deletionPolicy and dataRetention are carried out.
 const Finalizer = "mongotuning.io/cluster"

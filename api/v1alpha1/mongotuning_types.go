@@ -76,6 +76,11 @@ type MongoTuningSpec struct {
 	// +optional
 	Tuning *MongodTuning `json:"tuning,omitempty"`
 
+	// rollout says how a change of tuning or resources travels from member to member once a first
+	// revision was verified. Unset: the defaults of its fields.
+	// +optional
+	Rollout *RolloutSpec `json:"rollout,omitempty"`
+
 	// driftPolicy says what happens to a value that was proved and then changed by hand on a running
 	// member: Correct sets it back and tells so in an event, Report only tells, in an event and in the
 	// condition Verified. While the object is suspended nothing is corrected. Default Correct.

@@ -31,6 +31,15 @@ type MongoTuningStatus struct {
 	// +optional
 	Revisions RevisionsStatus `json:"revisions,omitempty,omitzero"`
 
+	// rollout is how far a change has travelled; empty while none is on its way.
+	// +optional
+	Rollout RolloutStatus `json:"rollout,omitempty,omitzero"`
+
+	// lastHandledRetry is the value of the retry annotation that was acted on last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	LastHandledRetry string `json:"lastHandledRetry,omitempty"`
+
 	// replicaSets says of each replica set whether it is built, initiated and part of the cluster.
 	// +optional
 	// +listType=map
@@ -60,6 +69,23 @@ type RevisionsStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Current string `json:"current,omitempty"`
+
+	// verified is the revision that was last proved on every member with every gauge in range. A change
+	// that breaks a limit is taken back to it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Verified string `json:"verified,omitempty"`
+
+	// failed is the revision that was taken back last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Failed string `json:"failed,omitempty"`
+
+	// failedProfile is the TuningProfile that the failed revision came from. Other MongoTunings that
+	// are about to change to the same profile wait until this one is retried or changed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	FailedProfile string `json:"failedProfile,omitempty"`
 }
 
 // ReplicaSetStatus is one replica set: a shard or the config servers.

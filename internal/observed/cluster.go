@@ -65,6 +65,9 @@ type Member struct {
 	Name string
 	Pod  Pod
 	Look Look
+	// Silent is for how long the member has not answered, as far as this operator has seen; 0 while it
+	// answers.
+	Silent time.Duration
 }
 
 // Pod is what Kubernetes says of a member.

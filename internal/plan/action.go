@@ -20,6 +20,9 @@ const (
 	Wait
 	// Stall: nothing will change until a person acts.
 	Stall
+	// Turn moves a change to its next step. It is recorded in status, under the condition that nobody
+	// wrote since, before anything follows from it.
+	Turn
 	// Initiate gives a new replica set its configuration.
 	Initiate
 	// CreateUsers makes the operator's role and user known to a replica set, or resets its password.
@@ -50,7 +53,7 @@ const (
 // String is the name of the action as it appears in logs and events.
 func (k Kind) String() string {
 	names := map[Kind]string{
-		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Initiate: "Initiate", CreateUsers: "CreateUsers", CreateApp: "CreateApp",
+		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Turn: "Turn", Initiate: "Initiate", CreateUsers: "CreateUsers", CreateApp: "CreateApp",
 		AddShard: "AddShard", StartTrial: "StartTrial", WriteConfig: "WriteConfig", WriteTemplate: "WriteTemplate", SetParameters: "SetParameters",
 		StepDown: "StepDown", Restart: "Restart", Recreate: "Recreate", ReplaceKeyFile: "ReplaceKeyFile",
 	}
@@ -70,6 +73,11 @@ type Action struct {
 	File string
 	// Changes are what to send to the running member, for SetParameters.
 	Changes catalog.Changes
+	// Progress is what is to be remembered, for Turn.
+	Progress *Progress
+	// Recreate tells that the pod is to be made anew once its file is written: its server ended, and
+	// Kubernetes would wait longer and longer before it starts it again.
+	Recreate bool
 	// Drift are the values that were changed by hand and that this action corrects or leaves.
 	Drift []Drift
 	// Reason is the condition reason while the action is under way.

@@ -3,31 +3,128 @@
 package plan
 
 import (
+	"maps"
+	"slices"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/catalog"
 	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
-// Judge turns what was seen into verdicts, and puts both beside what is wanted.
-func Judge(cluster desired.Cluster, seen observed.Cluster) Cluster {
-	judged := Cluster{
-		Mongos: seen.Mongos, Version: cluster.Resolved.Version, KeyFileID: cluster.KeyFileID,
-		Trials: seen.Trials, AppUnknown: seen.AppUnknown, AppError: seen.AppError,
+// Wanted is what a cluster is to be brought to, and what it stays at until a change reaches it.
+type Wanted struct {
+	// Cluster with the wanted revision, which Revision names.
+	Cluster  desired.Cluster
+	Revision string
+	// Verified is the same cluster with the revision verified last; nil while there is none, or while it
+	// is the wanted one.
+	Verified *desired.Cluster
+	// Progress is what is remembered of changes.
+	Progress Progress
+}
+
+// At is the cluster as it is declared for a replica set now: with the wanted revision once a change has
+// reached any of its members.
+func (w Wanted) At(set desired.ReplicaSet) desired.Cluster {
+	if w.Verified == nil || slices.ContainsFunc(set.Pods(), func(pod string) bool { return Reaches(w.Progress, set, pod) }) {
+		return w.Cluster
 	}
-	for i, set := range desired.ReplicaSets(cluster.Tuning) {
-		settings := cluster.Resolved.Settings[set.Component]
-		judgedSet := ReplicaSet{
-			ReplicaSet: set, Seen: seen.ReplicaSets[i], Settings: settings,
-			TemplateHash: cluster.TemplateHash(set), Hosts: map[string]string{}, Verdicts: map[string]verify.Member{},
-		}
-		hosts := cluster.Hosts(set)
-		for ordinal, member := range seen.ReplicaSets[i].Members {
-			judgedSet.Hosts[member.Name] = hosts[ordinal]
-			judgedSet.Verdicts[member.Name] = judgeMember(judgedSet, member)
-		}
-		judged.ReplicaSets = append(judged.ReplicaSets, judgedSet)
+	return *w.Verified
+}
+
+// AtMongos is the cluster as it is declared for the routers now.
+func (w Wanted) AtMongos() desired.Cluster {
+	if w.Verified == nil || ReachesMongos(w.Progress) {
+		return w.Cluster
+	}
+	return *w.Verified
+}
+
+// Judge turns what was seen into verdicts, and puts both beside what is wanted.
+func Judge(want Wanted, seen observed.Cluster) Cluster {
+	judged := Cluster{
+		Mongos: seen.Mongos, Version: want.Cluster.Resolved.Version, KeyFileID: want.Cluster.KeyFileID,
+		Trials: seen.Trials, AppUnknown: seen.AppUnknown, AppError: seen.AppError,
+		Revision: want.Revision, Progress: want.Progress, Now: seen.Now,
+	}
+	for i, set := range desired.ReplicaSets(want.Cluster.Tuning) {
+		judged.ReplicaSets = append(judged.ReplicaSets, judgeSet(want, set, seen.ReplicaSets[i]))
+	}
+	judged.First, judged.Restarts = differences(want)
+	return judged
+}
+
+func judgeSet(want Wanted, set desired.ReplicaSet, seen observed.ReplicaSet) ReplicaSet {
+	now := want.At(set)
+	current := setIn(now, set)
+	judged := ReplicaSet{
+		ReplicaSet: current, Seen: seen, TemplateHash: now.TemplateHash(current),
+		Hosts: map[string]string{}, Verdicts: map[string]verify.Member{}, Targets: map[string]Target{}, Health: map[string]Health{},
+	}
+	if limit := current.Resources.Limits.Memory; limit != nil {
+		judged.MemoryLimit = limit.Value()
+	}
+	hosts := now.Hosts(current)
+	for ordinal, member := range seen.Members {
+		judged.Hosts[member.Name] = hosts[ordinal]
+		judged.Targets[member.Name] = want.target(set, member.Name)
+		judged.Verdicts[member.Name] = judgeMember(judged, member)
 	}
 	return judged
+}
+
+// target is what one member is held to. A member that a change has not reached may already run on its
+// pod template: whoever dies meanwhile comes back with the one the StatefulSet has.
+func (w Wanted) target(set desired.ReplicaSet, member string) Target {
+	if w.Verified == nil || Reaches(w.Progress, set, member) {
+		return Target{
+			Settings: w.Cluster.Resolved.Settings[set.Component], Changed: w.Verified != nil,
+			Templates: []string{w.Cluster.TemplateHash(set)},
+		}
+	}
+	now := w.At(set)
+	return Target{
+		Settings:  w.Verified.Resolved.Settings[set.Component],
+		Templates: []string{w.Verified.TemplateHash(setIn(*w.Verified, set)), now.TemplateHash(setIn(now, set))},
+	}
+}
+
+// setIn is a replica set with the resources it has in a cluster.
+func setIn(cluster desired.Cluster, set desired.ReplicaSet) desired.ReplicaSet {
+	sets := desired.ReplicaSets(cluster.Tuning)
+	return sets[slices.IndexFunc(sets, func(other desired.ReplicaSet) bool { return other.Name == set.Name })]
+}
+
+// differences say with which step a change has to begin, and whether it restarts shard members.
+func differences(want Wanted) (first v1alpha1.RolloutStep, restarts bool) {
+	if want.Verified == nil {
+		return "", false
+	}
+	before, after := want.Verified.Resolved.Settings, want.Cluster.Resolved.Settings
+	sets := desired.ReplicaSets(want.Cluster.Tuning)
+	shard, config := sets[0], sets[len(sets)-1]
+	shardTemplate := want.Cluster.TemplateHash(shard) != want.Verified.TemplateHash(setIn(*want.Verified, shard))
+	configTemplate := want.Cluster.TemplateHash(config) != want.Verified.TemplateHash(setIn(*want.Verified, config))
+	switch {
+	case shardTemplate || !maps.Equal(before[v1alpha1.ComponentShardMember], after[v1alpha1.ComponentShardMember]):
+		first = v1alpha1.StepCanary
+	case configTemplate || !maps.Equal(before[v1alpha1.ComponentConfigServer], after[v1alpha1.ComponentConfigServer]):
+		first = v1alpha1.StepConfigServers
+	default:
+		first = v1alpha1.StepMongos
+	}
+	return first, shardTemplate || anyNeedsRestart(before[v1alpha1.ComponentShardMember], after[v1alpha1.ComponentShardMember])
+}
+
+func anyNeedsRestart(before, after catalog.Settings) bool {
+	for _, knob := range catalog.Knobs(v1alpha1.ComponentShardMember) {
+		if before[knob.Name] != after[knob.Name] && knob.NeedsRestart() {
+			return true
+		}
+	}
+	return false
 }
 
 func judgeMember(set ReplicaSet, member observed.Member) verify.Member {
@@ -41,6 +138,7 @@ func judgeMember(set ReplicaSet, member observed.Member) verify.Member {
 	case member.Look.State == observed.StateUnknown || member.Look.State == observed.StateUninitiated:
 		return verify.Member{Unknown: "it is not part of a replica set yet"}
 	}
-	fileIsCurrent := set.Seen.Files[member.Name] == desired.MemberConfig(set.ReplicaSet, Fitting(set.Settings, member.Pod.MemoryLimit))
-	return verify.Member{Knobs: verify.Knobs(set.Component, set.Settings, fileIsCurrent, member.Look.Process)}
+	settings := set.Targets[member.Name].Settings
+	fileIsCurrent := set.Seen.Files[member.Name] == desired.MemberConfig(set.ReplicaSet, Fitting(settings, member.Pod.MemoryLimit))
+	return verify.Member{Knobs: verify.Knobs(set.Component, settings, fileIsCurrent, member.Look.Process)}
 }

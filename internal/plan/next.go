@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
@@ -23,6 +24,21 @@ type Cluster struct {
 	Version catalog.Version
 	// KeyFileID names the key file that pods should have.
 	KeyFileID string
+	// Revision is the name of what is wanted, Progress what is remembered of changes, Policy how they
+	// travel.
+	Revision string
+	Progress Progress
+	Policy   Policy
+	// Now is the time of the look, WatchedSince when this operator first looked at the cluster.
+	Now, WatchedSince time.Time
+	// First is the step a staged change begins with; those before it would change nothing.
+	First v1alpha1.RolloutStep
+	// Restarts tells that the staged change restarts shard members.
+	Restarts bool
+	// Retry is the value of the retry annotation when it names the wanted revision.
+	Retry string
+	// HeldBack says why the wanted revision is not begun; empty when it may be.
+	HeldBack string
 	// Trials are the trial starts that were made, by the name of the file that was tried.
 	Trials map[string]observed.Trial
 	// Settled tells that the declared tuning was in force and proved on every member before, so that a
@@ -41,14 +57,37 @@ type ReplicaSet struct {
 	desired.ReplicaSet
 	// Seen is the set as it was observed.
 	Seen observed.ReplicaSet
-	// Settings that are declared for its members.
-	Settings catalog.Settings
-	// TemplateHash names the pod template that is wanted.
+	// TemplateHash names the pod template that is wanted for the StatefulSet now.
 	TemplateHash string
+	// MemoryLimit of that template in bytes, 0 for none.
+	MemoryLimit int64
+	// Targets are what the members are held to now, by pod.
+	Targets map[string]Target
+	// Health of the members, by pod.
+	Health map[string]Health
 	// Hosts are the addresses of the members, by pod.
 	Hosts map[string]string
 	// Verdicts over the members, by pod.
 	Verdicts map[string]verify.Member
+}
+
+// Target is what one member is held to: the wanted revision once a change has reached it, the verified
+// one before.
+type Target struct {
+	// Settings of the revision.
+	Settings catalog.Settings
+	// Changed tells that a change on its way has reached the member.
+	Changed bool
+	// Templates are the names of the pod templates that the member may run on.
+	Templates []string
+}
+
+// Health is how a member's gauges stand to the limits that are enforced.
+type Health struct {
+	// Breach says which limit is broken, in one sentence; empty while none is.
+	Breach string
+	// Unknown says what could not be measured; empty when everything was.
+	Unknown string
 }
 
 // Next chooses the next action. Bringing replica sets into being comes first, since nothing else can
@@ -62,6 +101,11 @@ func Next(cluster Cluster) Action {
 		}
 		if action.Kind != Nothing && waiting.Kind == Nothing {
 			waiting = action
+		}
+	}
+	if waiting.Kind == Nothing || cluster.Progress.Rollout.Step != "" {
+		if action := cluster.supervise(); action.Kind != Nothing {
+			return action
 		}
 	}
 	for _, set := range cluster.ReplicaSets {
@@ -81,7 +125,16 @@ func Next(cluster Cluster) Action {
 	case cluster.AppError != "":
 		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "the application's user could not be checked: " + cluster.AppError}
 	}
-	return awaitMongos(cluster)
+	if action := cluster.goOn(); cluster.Progress.Rollout.Step != "" {
+		return action
+	}
+	if action := awaitMongos(cluster); action.Kind != Nothing {
+		return action
+	}
+	if action := cluster.confirm(); action.Kind != Nothing {
+		return action
+	}
+	return cluster.settled()
 }
 
 // bootstrap brings one replica set into being: initiate, users, shard.
@@ -193,7 +246,12 @@ func awaitMongos(cluster Cluster) Action {
 	case !mongos.Answered:
 		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "mongos does not answer: " + mongos.Error}
 	}
-	if drifted := cluster.drifted(); cluster.ReportDrift && len(drifted) > 0 {
+	return Action{Kind: Nothing}
+}
+
+// settled says how a cluster stands in which nothing is left to do.
+func (c Cluster) settled() Action {
+	if drifted := c.drifted(); c.ReportDrift && len(drifted) > 0 {
 		return Action{Kind: Nothing, Reason: v1alpha1.ReasonDriftReported, Drift: drifted,
 			Message: fmt.Sprintf("%d values were changed by hand and are left alone by driftPolicy Report, the first is %s", len(drifted), drifted[0])}
 	}

@@ -49,12 +49,8 @@ func (s ReplicaSet) staleKeyFile(keyFileID string) string {
 // filesFit tells that every member's file, as it lies in the ConfigMap now, asks for no more cache than
 // the new memory limit holds: a pod that dies comes back under the new limit with that file.
 func (s ReplicaSet) filesFit() bool {
-	limit := int64(0)
-	if s.Resources.Limits.Memory != nil {
-		limit = s.Resources.Limits.Memory.Value()
-	}
 	for _, member := range s.Seen.Members {
-		if file, written := s.Seen.Files[member.Name]; written && !desired.CacheFits(file, limit) {
+		if file, written := s.Seen.Files[member.Name]; written && !desired.CacheFits(file, s.MemoryLimit) {
 			return false
 		}
 	}
@@ -95,9 +91,10 @@ func (s ReplicaSet) inOrder() []observed.Member {
 // advance is the next step of one member towards the declared tuning: its file first, so that whatever
 // happens it comes back with it, then what can be set online, then the restart.
 func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
-	settings := Fitting(s.Settings, member.Pod.MemoryLimit)
-	if !member.Pod.Exists {
-		settings = s.Settings
+	target := s.Targets[member.Name]
+	settings := target.Settings
+	if member.Pod.Exists {
+		settings = Fitting(settings, member.Pod.MemoryLimit)
 	}
 	if file := desired.MemberConfig(s.ReplicaSet, settings); s.Seen.Files[member.Name] != file {
 		if untried := s.tryFirst(cluster, member, settings); untried.Kind != Nothing {
@@ -105,9 +102,10 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 		}
 		action := s.memberAction(WriteConfig, member, v1alpha1.ReasonApplying, "writing the configuration file of %s", member.Name)
 		action.File = file
+		action.Recreate = !member.Serves() && member.Pod.Exited != nil
 		return action
 	}
-	outdated := s.Seen.TemplateHash == s.TemplateHash && member.Pod.TemplateHash != s.TemplateHash
+	outdated := s.Seen.TemplateHash == s.TemplateHash && !slices.Contains(target.Templates, member.Pod.TemplateHash)
 	if !member.Serves() {
 		return s.reviveOrWait(member, outdated)
 	}
@@ -119,9 +117,9 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 	switch {
 	case verdict.Unknown != "":
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
-	case len(s.toSet(verdict, settings)) > 0 && !(cluster.Settled && cluster.ReportDrift):
+	case len(toSet(verdict, target.Settings, settings)) > 0 && !(cluster.Settled && cluster.ReportDrift):
 		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
-		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, s.toSet(verdict, settings))
+		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, toSet(verdict, target.Settings, settings))
 		if cluster.Settled {
 			action.Drift = s.drift(member.Name)
 			action.Reason = v1alpha1.ReasonCorrectingDrift
@@ -141,10 +139,10 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 
 // toSet are the knobs that differ and can be set online now. A cache that was cut to the limit of the
 // member's pod is as large as it may be until the pod is made anew.
-func (s ReplicaSet) toSet(verdict verify.Member, settings catalog.Settings) []string {
+func toSet(verdict verify.Member, declared, settings catalog.Settings) []string {
 	return slices.DeleteFunc(verdict.Settable(), func(name string) bool {
 		fitted := settings[name]
-		return fitted != s.Settings[name] && verdict.Reports(name, fitted)
+		return fitted != declared[name] && verdict.Reports(name, fitted)
 	})
 }
 

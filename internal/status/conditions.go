@@ -15,11 +15,15 @@ import (
 func conditions(facts Facts) []metav1.Condition {
 	var all []metav1.Condition
 	if len(facts.Cluster.ReplicaSets) > 0 {
-		all = append(all, available(facts.Cluster), applied(facts.Cluster), verified(facts.Cluster))
+		all = append(all, available(facts.Cluster), applied(facts), verified(facts.Cluster))
 	} else {
 		for _, name := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionApplied, v1alpha1.ConditionVerified} {
 			all = append(all, unknown(name, v1alpha1.ReasonMembersUnknown, "there is no tuning to hold the members to"))
 		}
+	}
+	if rollout := facts.progress().Rollout; rollout.Step == v1alpha1.StepReturning || rollout.Step == v1alpha1.StepReturned {
+		all = append(all, isTrue(v1alpha1.ConditionRolledBack, v1alpha1.ReasonRolledBack,
+			fmt.Sprintf("revision %s was taken back: %s", rollout.Revision, rollout.Breach)))
 	}
 	stall := stallOf(facts)
 	switch {
@@ -61,9 +65,12 @@ func available(cluster plan.Cluster) metav1.Condition {
 }
 
 // applied says whether every member has the newest file and runs on the newest template.
-func applied(cluster plan.Cluster) metav1.Condition {
+func applied(facts Facts) metav1.Condition {
+	if rollout := facts.progress().Rollout; rollout.Step != "" {
+		return isFalse(v1alpha1.ConditionApplied, v1alpha1.ReasonApplying, fmt.Sprintf("revision %s has come to step %s", rollout.Revision, rollout.Step))
+	}
 	var pending []string
-	for _, set := range cluster.ReplicaSets {
+	for _, set := range facts.Cluster.ReplicaSets {
 		for _, member := range set.Seen.Members {
 			switch {
 			case !member.Pod.Exists:

@@ -35,6 +35,16 @@ type Facts struct {
 	Stall *Stall
 	// Suspended tells that a person asked for no changes.
 	Suspended bool
+	// Profile is the name of the profile that is referred to, empty when none is.
+	Profile string
+}
+
+// progress is what is to be remembered of changes: that of the action when it is a turn that was taken.
+func (f Facts) progress() plan.Progress {
+	if f.Action.Kind == plan.Turn && f.Stall == nil && !f.Suspended {
+		return *f.Action.Progress
+	}
+	return f.Cluster.Progress
 }
 
 // Stall is a reason and a sentence for the condition Stalled.
@@ -54,6 +64,7 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 		status.ReplicaSets = replicaSets(facts.Cluster)
 		status.Members = members(facts.Cluster)
 		status.ProvedMembers = provedMembers(status.Members)
+		recordProgress(&status, facts)
 	}
 	for _, condition := range conditions(facts) {
 		condition.ObservedGeneration = facts.Generation
@@ -66,10 +77,34 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 	if stallOf(facts) != nil || facts.Suspended || facts.Action.Kind == plan.Nothing {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	}
+	if status.Rollout.Step != v1alpha1.StepReturning && status.Rollout.Step != v1alpha1.StepReturned {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionRolledBack)
+	}
 	if !facts.Suspended {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionSuspended)
 	}
 	return status
+}
+
+func recordProgress(status *v1alpha1.MongoTuningStatus, facts Facts) {
+	progress := facts.progress()
+	if progress.Failed != "" && status.Revisions.Failed != progress.Failed {
+		status.Revisions.FailedProfile = facts.Profile
+	}
+	if progress.Failed == "" {
+		status.Revisions.FailedProfile = ""
+	}
+	status.Rollout = progress.Rollout
+	status.Revisions.Verified, status.Revisions.Failed = progress.Verified, progress.Failed
+	status.LastHandledRetry = progress.Retried
+}
+
+// ProgressOf is what a status remembers of changes.
+func ProgressOf(status v1alpha1.MongoTuningStatus) plan.Progress {
+	return plan.Progress{
+		Rollout: status.Rollout, Verified: status.Revisions.Verified, Failed: status.Revisions.Failed,
+		Retried: status.LastHandledRetry,
+	}
 }
 
 // Settled tells that the revision was in force and proved on every member by the last look, or that
@@ -135,7 +170,7 @@ func member(set plan.ReplicaSet, seen observed.Member) v1alpha1.MemberStatus {
 	verdict := set.Verdicts[seen.Name]
 	proved, declared := verdict.Proved()
 	if verdict.Unknown != "" {
-		declared = int32(len(set.Settings)) //nolint:gosec // bounded by the catalogue
+		declared = int32(len(set.Targets[seen.Name].Settings)) //nolint:gosec // bounded by the catalogue
 	}
 	status := v1alpha1.MemberStatus{
 		Name: seen.Name, ReplicaSet: set.Name, Role: role(seen.Look.State),

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/observed"
+	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/status"
+)
+
+// goal puts the wanted revision and the one verified last beside each other.
+func (r *MongoTuningReconciler) goal(ctx context.Context, want wanted, as secrets) (plan.Wanted, error) {
+	goal := plan.Wanted{
+		Cluster: desired.Cluster{
+			Tuning: want.tuning, Resolved: want.resolved,
+			OperatorImage: r.OperatorImage, OperatorNamespace: r.OperatorNamespace, ClusterDomain: r.ClusterDomain,
+			KeyFileID: as.keyFileID(),
+		},
+		Revision: want.revision,
+		Progress: status.ProgressOf(want.tuning.Status),
+	}
+	if goal.Progress.Verified == "" || goal.Progress.Verified == want.revision {
+		return goal, nil
+	}
+	content, found, err := r.readRevision(ctx, want.tuning, goal.Progress.Verified)
+	if err != nil {
+		return goal, err
+	}
+	if !found {
+		// Nothing is left to return to, so the change travels as the first one did.
+		goal.Progress.Verified, goal.Progress.Rollout = "", v1alpha1.RolloutStatus{}
+		return goal, nil
+	}
+	verified := goal.Cluster
+	verified.Tuning = content.laidOver(want.tuning)
+	// The patch number of the servers is no part of a revision.
+	content.Resolved.Version = want.resolved.Version
+	verified.Resolved = content.Resolved
+	goal.Verified = &verified
+	return goal, nil
+}
+
+// judge completes the pure judgement with what only the reconciler knows: how changes travel, since when
+// it watches, and what people asked for.
+func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.MongoTuning, goal plan.Wanted, seen observed.Cluster) (plan.Cluster, error) {
+	key := client.ObjectKeyFromObject(tuning)
+	r.watches.note(key, &seen)
+	cluster := plan.Judge(goal, seen)
+	cluster.WatchedSince = r.watches.since(key)
+	cluster.Policy = plan.PolicyOf(tuning.Spec.Rollout)
+	cluster.Settled = status.Settled(tuning.Status, tuning.Generation, goal.Revision)
+	cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
+	if asked := tuning.Annotations[v1alpha1.AnnotationRetry]; asked == goal.Revision || strings.HasPrefix(asked, goal.Revision+"/") {
+		cluster.Retry = asked
+	}
+	heldBack, err := r.heldBack(ctx, tuning, goal.Revision)
+	cluster.HeldBack = heldBack
+	return cluster, err
+}
+
+// heldBack says where the profile to change to was taken back: what broke one cluster is not tried on
+// the next without a person.
+func (r *MongoTuningReconciler) heldBack(ctx context.Context, tuning *v1alpha1.MongoTuning, revision string) (string, error) {
+	if tuning.Spec.ProfileRef == nil {
+		return "", nil
+	}
+	others := &v1alpha1.MongoTuningList{}
+	if err := r.List(ctx, others); err != nil {
+		return "", fmt.Errorf("list MongoTunings of the profile: %w", err)
+	}
+	for i := range others.Items {
+		other := &others.Items[i]
+		if other.UID != tuning.UID && other.Status.Revisions.FailedProfile == tuning.Spec.ProfileRef.Name {
+			return fmt.Sprintf("profile %s was taken back on %s; retry it there, or set the annotation %s=%s here",
+				tuning.Spec.ProfileRef.Name, client.ObjectKeyFromObject(other), v1alpha1.AnnotationRetry, revision), nil
+		}
+	}
+	return "", nil
+}
+
+// watches remember since when each cluster is watched by this process, and since when each server is
+// silent. They are lost with the process on purpose: nobody watched in between.
+type watches struct {
+	mu      sync.Mutex
+	began   map[types.NamespacedName]time.Time
+	silence map[types.NamespacedName]map[string]time.Time
+}
+
+// note begins or keeps the watch over a cluster, and writes into the snapshot how long who is silent.
+func (w *watches) note(key types.NamespacedName, seen *observed.Cluster) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.began == nil {
+		w.began = map[types.NamespacedName]time.Time{}
+		w.silence = map[types.NamespacedName]map[string]time.Time{}
+	}
+	if _, known := w.began[key]; !known {
+		w.began[key] = seen.Now
+	}
+	before, now := w.silence[key], map[string]time.Time{}
+	for i := range seen.ReplicaSets {
+		for j := range seen.ReplicaSets[i].Members {
+			member := &seen.ReplicaSets[i].Members[j]
+			if member.Look.State != observed.StateUnknown {
+				continue
+			}
+			since, known := before[member.Name]
+			if !known {
+				since = seen.Now
+			}
+			now[member.Name] = since
+			member.Silent = seen.Now.Sub(since)
+		}
+	}
+	w.silence[key] = now
+}
+
+func (w *watches) since(key types.NamespacedName) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.began[key]
+}
+
+// forget ends the watch over a cluster.
+func (w *watches) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.began, key)
+	delete(w.silence, key)
+}

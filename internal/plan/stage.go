@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/observed"
+)
+
+// Policy is how a change travels, with every default filled in.
+type Policy struct {
+	// CanaryShard is the index of the shard whose secondary goes first.
+	CanaryShard int32
+	// Soak is how long the canary is held under watch, LeadSoak how long as the primary.
+	Soak, LeadSoak time.Duration
+	// CanaryLeads says when the canary has to lead before the change spreads.
+	CanaryLeads v1alpha1.CanaryLeads
+	// Return tells whether a breach takes the change back rather than pausing it.
+	Return bool
+}
+
+// defaultSoak is how long a canary is watched when nobody says: long enough for a few checkpoints and
+// evictions under ordinary load.
+const defaultSoak = 300 * time.Second
+
+// PolicyOf fills in the defaults of a spec.
+func PolicyOf(spec *v1alpha1.RolloutSpec) Policy {
+	policy := Policy{Soak: defaultSoak, LeadSoak: defaultSoak, CanaryLeads: v1alpha1.CanaryLeadsWhenRestarting, Return: true}
+	if spec == nil {
+		return policy
+	}
+	if canary := spec.Canary; canary != nil {
+		if canary.ShardIndex != nil {
+			policy.CanaryShard = *canary.ShardIndex
+		}
+		if canary.SoakSeconds != nil {
+			policy.Soak = time.Duration(*canary.SoakSeconds) * time.Second
+		}
+	}
+	if spec.LeadSoakSeconds != nil {
+		policy.LeadSoak = time.Duration(*spec.LeadSoakSeconds) * time.Second
+	}
+	if spec.CanaryLeads != "" {
+		policy.CanaryLeads = spec.CanaryLeads
+	}
+	policy.Return = spec.OnBreach != v1alpha1.OnBreachPause
+	return policy
+}
+
+// Progress is what status remembers of changes.
+type Progress struct {
+	// Rollout on its way; its Step is empty while there is none.
+	Rollout v1alpha1.RolloutStatus
+	// Verified is the revision to return to, empty before the first one; Failed the one taken back last.
+	Verified, Failed string
+	// Retried is the value of the retry annotation that was handled last.
+	Retried string
+}
+
+// Reaches tells whether a change that has come to a step concerns a member; others are held to the
+// revision verified last.
+func Reaches(progress Progress, set desired.ReplicaSet, member string) bool {
+	canarySet := strings.HasPrefix(progress.Rollout.Canary, set.Name+"-") && slices.Contains(set.Pods(), progress.Rollout.Canary)
+	switch progress.Rollout.Step {
+	case v1alpha1.StepReturning, v1alpha1.StepReturned:
+		return false
+	case v1alpha1.StepCanary, v1alpha1.StepCanarySoak, v1alpha1.StepCanaryLeads, v1alpha1.StepLeadSoak:
+		return member == progress.Rollout.Canary
+	case v1alpha1.StepRestOfShard:
+		return canarySet
+	case v1alpha1.StepOtherShards:
+		return set.Component == v1alpha1.ComponentShardMember
+	case v1alpha1.StepConfigServers, v1alpha1.StepMongos, v1alpha1.StepVerifying:
+		return true
+	default:
+		return false
+	}
+}
+
+// ReachesMongos tells whether the routers get the change.
+func ReachesMongos(progress Progress) bool {
+	return progress.Rollout.Step == v1alpha1.StepMongos || progress.Rollout.Step == v1alpha1.StepVerifying
+}
+
+// isStaged tells that the wanted revision differs from the verified one, so that it has to travel step
+// by step. The first revision does not: there is nothing yet to return to.
+func (c Cluster) isStaged() bool {
+	return c.Progress.Verified != "" && c.Progress.Verified != c.Revision
+}
+
+// turn is a move of the rollout to another step, to be recorded before anything follows from it.
+func (c Cluster) turn(progress Progress, reason, format string, args ...any) Action {
+	if progress.Rollout.Step != "" {
+		since := metav1.NewTime(c.Now.Truncate(time.Second))
+		progress.Rollout.Since = &since
+	}
+	return Action{Kind: Turn, Progress: &progress, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// begin starts, restarts or ends a staged change when the wanted revision is another one than the one
+// on its way. Nothing means that it is not.
+func (c Cluster) begin() Action {
+	progress := c.Progress
+	rollout := progress.Rollout
+	switch {
+	case c.Retry != "" && c.Retry != progress.Retried && rollout.Revision == c.Revision && (rollout.Breach != ""):
+		progress.Rollout, progress.Failed, progress.Retried = v1alpha1.RolloutStatus{}, "", c.Retry
+		return c.turn(progress, v1alpha1.ReasonApplying, "trying revision %s again, as the retry annotation asks", c.Revision)
+	case !c.isStaged() && rollout.Step != "":
+		progress.Rollout = v1alpha1.RolloutStatus{}
+		return c.turn(progress, v1alpha1.ReasonApplying, "going back to revision %s, which was verified before", c.Revision)
+	case !c.isStaged() || rollout.Revision == c.Revision:
+		return Action{Kind: Nothing}
+	}
+	if c.HeldBack != "" && c.Retry == progress.Retried {
+		return Action{Kind: Stall, Reason: v1alpha1.ReasonHeldBack, Message: c.HeldBack}
+	}
+	canary, closed := c.pickCanary()
+	if closed != "" {
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonWaitingForMembers, Message: "a change waits to begin: " + closed}
+	}
+	progress.Retried = c.Retry
+	progress.Rollout = v1alpha1.RolloutStatus{Revision: c.Revision, Step: c.First}
+	if c.First != v1alpha1.StepCanary {
+		return c.turn(progress, v1alpha1.ReasonApplying, "revision %s changes nothing on shard members and begins with step %s", c.Revision, c.First)
+	}
+	progress.Rollout.Canary = canary
+	return c.turn(progress, v1alpha1.ReasonApplying, "revision %s goes to the canary %s first", c.Revision, canary)
+}
+
+// pickCanary chooses the secondary that a hand-off of the lead will choose: all members have the same
+// priority, so it is the one with the lowest id. A set of one member has only its primary. The second
+// answer says why nobody can be chosen now.
+func (c Cluster) pickCanary() (canary, closed string) {
+	for _, set := range c.ReplicaSets {
+		if set.Seen.Primary() == nil {
+			return "", "replica set " + set.Name + " has no primary"
+		}
+		for _, member := range set.Seen.Members {
+			if !member.Serves() {
+				return "", member.Name + " does not serve (" + why(member) + ")"
+			}
+		}
+	}
+	index := min(int(c.Policy.CanaryShard), len(c.ReplicaSets)-2)
+	members := c.ReplicaSets[index].Seen.Members
+	for _, member := range members {
+		if member.Look.State == observed.StateSecondary {
+			return member.Name, ""
+		}
+	}
+	return members[0].Name, ""
+}
+
+// broken says what broke on a member that has the change; empty while nothing did.
+func (c Cluster) broken() string {
+	for _, set := range c.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			if !set.Targets[member.Name].Changed {
+				continue
+			}
+			if breach := set.Health[member.Name].Breach; breach != "" {
+				return breach
+			}
+			if refuses, action := set.refusesConfiguration(member); refuses {
+				return action.Message
+			}
+			if member.Silent > maxSilence && set.othersServe(member) {
+				return fmt.Sprintf("%s does not answer for more than %s while the others of its replica set do (%s)", member.Name, maxSilence, why(member))
+			}
+		}
+	}
+	return ""
+}
+
+// maxSilence is how long a changed member may be silent while the others of its set answer.
+const maxSilence = 60 * time.Second
+
+func (s ReplicaSet) othersServe(member observed.Member) bool {
+	for _, other := range s.Seen.Members {
+		if other.Name != member.Name && !other.Serves() {
+			return false
+		}
+	}
+	return true
+}
+
+// halt takes a broken change back, or pauses it.
+func (c Cluster) halt(breach string) Action {
+	progress := c.Progress
+	progress.Rollout.Breach = breach
+	if !c.Policy.Return {
+		return c.turn(progress, v1alpha1.ReasonPaused, "pausing revision %s: %s", c.Revision, breach)
+	}
+	progress.Rollout.Step = v1alpha1.StepReturning
+	progress.Failed = c.Revision
+	return c.turn(progress, v1alpha1.ReasonReturning, "taking revision %s back: %s", c.Revision, breach)
+}
+
+// supervise is what a change on its way asks for before any member is looked at: begin, take back,
+// pause. Nothing means that the members come next.
+func (c Cluster) supervise() Action {
+	if action := c.begin(); action.Kind != Nothing {
+		return action
+	}
+	rollout := c.Progress.Rollout
+	switch rollout.Step {
+	case "", v1alpha1.StepReturning, v1alpha1.StepReturned:
+		return Action{Kind: Nothing}
+	}
+	if rollout.Breach != "" {
+		return Action{Kind: Stall, Reason: v1alpha1.ReasonPaused, Message: "paused, since rollout.onBreach is Pause: " + rollout.Breach}
+	}
+	if breach := c.broken(); breach != "" {
+		return c.halt(breach)
+	}
+	return Action{Kind: Nothing}
+}
+
+// goOn is what follows when every member is where the step wants it. Nothing means that no change is on
+// its way.
+func (c Cluster) goOn() Action {
+	rollout := c.Progress.Rollout
+	switch rollout.Step {
+	case v1alpha1.StepCanary:
+		return c.step(v1alpha1.StepCanarySoak, v1alpha1.ReasonCanarySoaking, "watching the canary %s for %s", rollout.Canary, c.Policy.Soak)
+	case v1alpha1.StepCanarySoak:
+		if action := c.soak(c.Policy.Soak); action.Kind != Nothing {
+			return action
+		}
+		if c.canaryHasToLead() {
+			return c.step(v1alpha1.StepCanaryLeads, v1alpha1.ReasonApplying, "the canary %s has to lead its shard next", rollout.Canary)
+		}
+		return c.step(v1alpha1.StepRestOfShard, v1alpha1.ReasonApplying, "the canary %s stayed in range; the rest of its shard follows", rollout.Canary)
+	case v1alpha1.StepCanaryLeads:
+		return c.handOver()
+	case v1alpha1.StepLeadSoak:
+		if action := c.soak(c.Policy.LeadSoak); action.Kind != Nothing {
+			return action
+		}
+		return c.step(v1alpha1.StepRestOfShard, v1alpha1.ReasonApplying, "the canary %s stayed in range as primary; the rest of its shard follows", rollout.Canary)
+	case v1alpha1.StepRestOfShard:
+		return c.step(v1alpha1.StepOtherShards, v1alpha1.ReasonApplying, "the shard of the canary is done; the other shards follow")
+	case v1alpha1.StepOtherShards:
+		return c.step(v1alpha1.StepConfigServers, v1alpha1.ReasonApplying, "all shards are done; the config servers follow")
+	case v1alpha1.StepConfigServers:
+		return c.step(v1alpha1.StepMongos, v1alpha1.ReasonApplying, "all members are done; mongos follows")
+	case v1alpha1.StepMongos:
+		if action := awaitMongos(c); action.Kind != Nothing {
+			return action
+		}
+		return c.step(v1alpha1.StepVerifying, v1alpha1.ReasonVerifying, "everything runs on revision %s; waiting until all of it is in range", c.Revision)
+	case v1alpha1.StepReturning:
+		return c.step(v1alpha1.StepReturned, v1alpha1.ReasonRolledBack, "revision %s was taken back; the members run on %s", c.Revision, c.Progress.Verified)
+	case v1alpha1.StepReturned:
+		return Action{Kind: Stall, Reason: v1alpha1.ReasonRolledBack, Message: fmt.Sprintf(
+			"revision %s was taken back to %s: %s. Change the spec, or set the annotation %s=%s to try it again",
+			c.Revision, c.Progress.Verified, rollout.Breach, v1alpha1.AnnotationRetry, c.Revision)}
+	case v1alpha1.StepVerifying:
+	}
+	return c.confirm()
+}
+
+func (c Cluster) step(step v1alpha1.RolloutStep, reason, format string, args ...any) Action {
+	progress := c.Progress
+	progress.Rollout.Step = step
+	return c.turn(progress, reason, format, args...)
+}
+
+// soak waits until the canary was in range for as long as asked. Time in which nobody watched does not
+// count: the watch began when this operator first looked.
+func (c Cluster) soak(asked time.Duration) Action {
+	canary := c.Progress.Rollout.Canary
+	for _, set := range c.ReplicaSets {
+		if unknown := set.Health[canary].Unknown; unknown != "" {
+			return Action{Kind: Wait, Reason: v1alpha1.ReasonCanarySoaking, Message: "the canary " + canary + " cannot be measured: " + unknown}
+		}
+	}
+	began := c.WatchedSince
+	if since := c.Progress.Rollout.Since; since != nil && since.After(began) {
+		began = since.Time
+	}
+	if c.Now.Sub(began) < asked {
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonCanarySoaking, Message: fmt.Sprintf("watching the canary %s for %s", canary, asked)}
+	}
+	return Action{Kind: Nothing}
+}
+
+func (c Cluster) canaryHasToLead() bool {
+	switch c.Policy.CanaryLeads {
+	case v1alpha1.CanaryLeadsAlways:
+	case v1alpha1.CanaryLeadsNever:
+		return false
+	default:
+		if !c.Restarts {
+			return false
+		}
+	}
+	set, member := c.canary()
+	return set.Members > 1 && member.Look.State != observed.StatePrimary
+}
+
+func (c Cluster) canary() (ReplicaSet, observed.Member) {
+	for _, set := range c.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			if member.Name == c.Progress.Rollout.Canary {
+				return set, member
+			}
+		}
+	}
+	return ReplicaSet{}, observed.Member{}
+}
+
+// handOver asks whoever leads to step down until the canary does. A server hands over to the electable
+// secondary with the highest priority and then the lowest id, and one that stepped down stays out of
+// the next election, so the canary's turn comes.
+func (c Cluster) handOver() Action {
+	set, canary := c.canary()
+	primary := set.Seen.Primary()
+	switch {
+	case canary.Look.State == observed.StatePrimary:
+		return c.step(v1alpha1.StepLeadSoak, v1alpha1.ReasonCanarySoaking, "the canary %s leads; watching it for %s", canary.Name, c.Policy.LeadSoak)
+	case primary == nil:
+		return set.action(Wait, v1alpha1.ReasonWaitingForMembers, "replica set %s has no primary", set.Name)
+	}
+	if closed := set.closedGate(*primary); closed != "" {
+		return set.memberAction(Wait, canary, v1alpha1.ReasonWaitingForMembers, "the canary %s waits to lead: %s", canary.Name, closed)
+	}
+	return set.memberAction(StepDown, *primary, v1alpha1.ReasonRestarting, "asking primary %s to step down, so that the canary %s leads", primary.Name, canary.Name)
+}
+
+// confirm makes the wanted revision the verified one once everything is in range.
+func (c Cluster) confirm() Action {
+	if c.Progress.Verified == c.Revision {
+		return Action{Kind: Nothing}
+	}
+	for _, set := range c.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			health := set.Health[member.Name]
+			if health.Breach != "" {
+				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until all is in range: %s", health.Breach)
+			}
+			if health.Unknown != "" {
+				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until %s can be measured: %s", member.Name, health.Unknown)
+			}
+		}
+	}
+	progress := c.Progress
+	progress.Rollout, progress.Verified, progress.Failed = v1alpha1.RolloutStatus{}, c.Revision, ""
+	return c.turn(progress, v1alpha1.ReasonVerified, "revision %s is in force, proved and in range on every member", c.Revision)
+}
