@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package docs holds the pages of the documentation to what is there: links lead somewhere, commands
+// exist, every reason and every right has its row. It needs no network.
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// root of the repository.
+const root = "../.."
+
+// pages are all pages for people, by their path from the root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "hack/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[name] = read(t, name)
+		}
+	}
+	if len(found) < 8 {
+		t.Fatalf("found %d pages only", len(found))
+	}
+	return found
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
+)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	for name, text := range all {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			target := match[1]
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			file, fragment, _ := strings.Cut(target, "#")
+			path := name
+			if file != "" {
+				path = filepath.Join(filepath.Dir(name), file)
+			}
+			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, target)
+				continue
+			}
+			if fragment != "" && !slices.Contains(anchors(all[path]), fragment) {
+				t.Errorf("%s links to %s, and %s has no such heading", name, target, path)
+			}
+		}
+	}
+}
+
+// anchors are the fragments that GitHub gives to the headings of a page.
+func anchors(text string) []string {
+	var found []string
+	seen := map[string]int{}
+	for _, match := range heading.FindAllStringSubmatch(text, -1) {
+		fragment := anchor(match[1])
+		if again := seen[fragment]; again > 0 {
+			seen[fragment]++
+			fragment += "-" + strconv.Itoa(again)
+		} else {
+			seen[fragment] = 1
+		}
+		found = append(found, fragment)
+	}
+	return found
+}
+
+func anchor(title string) string {
+	keep := func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}
+	return strings.Map(keep, strings.ToLower(title))
+}
+
+func TestAnchorsAreThoseOfGitHub(t *testing.T) {
+	for title, want := range map[string]string{
+		"What a lost Secret means":           "what-a-lost-secret-means",
+		"`make` targets, all of them":        "make-targets-all-of-them",
+		"MongoTuning spec.tuning.eviction[]": "mongotuning-spectuningeviction",
+	} {
+		if got := anchor(title); got != want {
+			t.Errorf("anchor(%q) = %q, want %q", title, got, want)
+		}
+	}
+}
+
+// makeCommand finds make with its arguments, in a code block or between backticks.
+var (
+	makeCommand = regexp.MustCompile("(?m)(?:^    |`|&& )(?:[A-Z_]+=\\S+ )*make ([^`#\n&]+)")
+	makeTarget  = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
+)
+
+func TestTargetsOfMakeExist(t *testing.T) {
+	makefile := read(t, "Makefile")
+	targets := map[string]bool{}
+	for _, match := range makeTarget.FindAllStringSubmatch(makefile, -1) {
+		targets[match[1]] = true
+	}
+	count := 0
+	for name, text := range pages(t) {
+		for _, match := range makeCommand.FindAllStringSubmatch(text, -1) {
+			for _, word := range strings.FieldsSeq(match[1]) {
+				if strings.Contains(word, "=") {
+					continue
+				}
+				count++
+				if !targets[word] {
+					t.Errorf("%s says make %s, which the Makefile does not have", name, word)
+				}
+			}
+		}
+	}
+	if count < 10 {
+		t.Errorf("found %d commands only; does the pattern still fit?", count)
+	}
+	for target := range targets {
+		if !regexp.MustCompile(`(?m)^` + target + `:.*## .`).MatchString(makefile) {
+			t.Errorf("make help does not list %s", target)
+		}
+	}
+}
+
+func TestEveryReasonHasARow(t *testing.T) {
+	page := read(t, "docs/operations.md")
+	for name, value := range constants(t, "api/v1alpha1/condition_types.go") {
+		isReason, isCondition := strings.HasPrefix(name, "Reason"), strings.HasPrefix(name, "Condition")
+		if (isReason || isCondition) && !strings.Contains(page, "\n| `"+value+"` |") {
+			t.Errorf("docs/operations.md has no row for %s (%s): what it means, and what to do", value, name)
+		}
+	}
+}
+
+// constants are the string constants of one Go file.
+func constants(t *testing.T, name string) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		for i, value := range spec.Values {
+			if literal, ok := value.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				found[spec.Names[i].Name], err = strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return false
+	})
+	if len(found) == 0 {
+		t.Fatalf("%s has no constants", name)
+	}
+	return found
+}
+
+// TestFlagsOfTheManagerAreListed holds the table of flags to those that the command defines.
+func TestFlagsOfTheManagerAreListed(t *testing.T) {
+	page := read(t, "docs/installation.md")
+	source := read(t, "cmd/mongotuning/manager.go")
+	defined := regexp.MustCompile(`flags\.\w+Var\(&\S+, "([a-z-]+)"`).FindAllStringSubmatch(source, -1)
+	if len(defined) < 5 {
+		t.Fatalf("found %d flags only", len(defined))
+	}
+	for _, match := range defined {
+		if !strings.Contains(page, "| `--"+match[1]+"` |") {
+			t.Errorf("docs/installation.md does not list --%s", match[1])
+		}
+	}
+}
+
+// TestNothingPointsToAMachine keeps out what is true on one machine only.
+func TestNothingPointsToAMachine(t *testing.T) {
+	local := regexp.MustCompile(`/(root|home|work|tmp|Users)/\S`)
+	for name, text := range pages(t) {
+		if found := local.FindString(text); found != "" {
+			t.Errorf("%s names a path of one machine: %s", name, found)
+		}
+	}
+}
