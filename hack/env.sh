@@ -1,5 +1,6 @@
 # Sourced by the scripts beside it: where the repository is and which kubectl speaks to which cluster.
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck shell=bash
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 if [[ ${CLUSTER:-local} == local ]]; then
 	# A clone's second cluster has a kubeconfig of its own name. The one that is taken has to be of this
 	# name: nothing must ever be done to another cluster.
