@@ -25,6 +25,9 @@ type Problem struct {
 
 // String is the problem in one sentence.
 func (p Problem) String() string {
+	if p.Value == "" {
+		return p.Knob + ": " + p.Allowed
+	}
 	return fmt.Sprintf("%s: %s %s", p.Knob, p.Value, p.Allowed)
 }
 

@@ -159,13 +159,14 @@ func alternatives(name string) []string {
 // complete derives the cache size, drops values that render nothing on a version without the knob,
 // and judges the result.
 func (b blocks) complete(line catalog.Line, settings catalog.Settings, sources map[string]v1alpha1.ValueSource) []catalog.Problem {
-	problems := catalog.Check(b.component, line, settings, b.memoryLimit)
+	var problems []catalog.Problem
 	if b.hasCache {
 		problem, bad := b.deriveCache(settings, sources)
 		if bad {
 			problems = append(problems, problem)
 		}
 	}
+	problems = append(problems, catalog.Check(b.component, line, settings, b.memoryLimit)...)
 	for _, knob := range catalog.Knobs(b.component) {
 		if value, declared := settings[knob.Name]; declared && value == knob.Inert && !knob.Versions.Includes(line) {
 			delete(settings, knob.Name)
