@@ -138,7 +138,7 @@ func TestTargetsOfMakeExist(t *testing.T) {
 	count := 0
 	for name, text := range pages(t) {
 		for _, match := range makeCommand.FindAllStringSubmatch(text, -1) {
-			for _, word := range strings.FieldsSeq(match[1]) {
+			for word := range strings.FieldsSeq(match[1]) {
 				if strings.Contains(word, "=") {
 					continue
 				}
