@@ -48,6 +48,7 @@ type MongoTuningList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!self.?tuning.?cacheSizeGB.hasValue() || !self.shards.?resources.?limits.?memory.hasValue() || self.tuning.cacheSizeGB * 1073741824.0 <= 0.8 * quantity(string(self.shards.resources.limits.memory)).asApproximateFloat()",fieldPath=".tuning.cacheSizeGB",message="must be at most 80 % of shards.resources.limits.memory: connections, sorts and the file system cache need the rest"
 // +kubebuilder:validation:XValidation:rule="!self.?tuning.?cacheSizePercent.hasValue() || self.shards.?resources.?limits.?memory.hasValue()",fieldPath=".tuning.cacheSizePercent",message="must be set only together with shards.resources.limits.memory: the cache is a share of that limit"
+// +kubebuilder:validation:XValidation:rule="!self.?rollout.?canary.?shardIndex.hasValue() || self.rollout.canary.shardIndex < self.shards.count",fieldPath=".rollout.canary.shardIndex",message="must be less than shards.count: the shards are counted from 0"
 type MongoTuningSpec struct {
 	// mongodb says which server software runs, for every component.
 	// +required
@@ -75,6 +76,11 @@ type MongoTuningSpec struct {
 	// tuning is the tuning of the shard members, laid over the profile field by field.
 	// +optional
 	Tuning *MongodTuning `json:"tuning,omitempty"`
+
+	// verification says how often the members are looked at and which limits their gauges are held to.
+	// Unset: the built-in limits and the defaults of its fields.
+	// +optional
+	Verification *VerificationSpec `json:"verification,omitempty"`
 
 	// rollout says how a change of tuning or resources travels from member to member once a first
 	// revision was verified. Unset: the defaults of its fields.

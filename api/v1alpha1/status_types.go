@@ -54,6 +54,14 @@ type MongoTuningStatus struct {
 	// +kubebuilder:validation:MaxItems=512
 	Members []MemberStatus `json:"members,omitempty"`
 
+	// breaches are the gauges that left their range and have not come back.
+	// +optional
+	// +listType=map
+	// +listMapKey=limit
+	// +listMapKey=member
+	// +kubebuilder:validation:MaxItems=512
+	Breaches []Breach `json:"breaches,omitempty"`
+
 	// effective is the resolved tuning: every value that is declared, and where it came from.
 	// +optional
 	// +listType=map

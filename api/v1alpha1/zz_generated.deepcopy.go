@@ -476,6 +476,11 @@ func (in *MongoTuningSpec) DeepCopyInto(out *MongoTuningSpec) {
 		*out = new(MongodTuning)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Verification != nil {
+		in, out := &in.Verification, &out.Verification
+		*out = new(VerificationSpec)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Rollout != nil {
 		in, out := &in.Rollout, &out.Rollout
 		*out = new(RolloutSpec)
@@ -518,6 +523,13 @@ func (in *MongoTuningStatus) DeepCopyInto(out *MongoTuningStatus) {
 	if in.Members != nil {
 		in, out := &in.Members, &out.Members
 		*out = make([]MemberStatus, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.Breaches != nil {
+		in, out := &in.Breaches, &out.Breaches
+		*out = make([]Breach, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}

@@ -62,6 +62,11 @@ func clusterBounds() []bound {
 		values("MongoTuning", "spec.deletionPolicy", "Delete", "Orphan"),
 		values("MongoTuning", "spec.dataRetention", "Retain", "Delete"),
 		values("MongoTuning", "spec.driftPolicy", "Correct", "Report"),
+		beside(number("MongoTuning", "spec.rollout.canary.shardIndex", 0, 63, 1), fields{"spec.shards.count": 64}),
+		number("MongoTuning", "spec.rollout.canary.soakSeconds", 0, 2592000, 1),
+		number("MongoTuning", "spec.rollout.leadSoakSeconds", 0, 2592000, 1),
+		values("MongoTuning", "spec.rollout.canaryLeads", "WhenRestarting", "Always", "Never"),
+		values("MongoTuning", "spec.rollout.onBreach", "Rollback", "Pause"),
 	}
 }
 
@@ -138,6 +143,12 @@ func number(kind, path string, least, greatest, step float64) bound {
 		kind: kind, path: path, limit: "number",
 		accepted: []any{least, greatest}, refused: []any{least - step, greatest + step}, says: "should be",
 	}
+}
+
+// beside is a bound whose accepted values need other fields.
+func beside(b bound, with fields) bound {
+	b.with = with
+	return b
 }
 
 func length(kind, path string, least, greatest int) bound {

@@ -32,6 +32,7 @@ var exceptions = []exception{
 	{"nomaps", "configServers.placement.nodeSelector", "as shards.placement.nodeSelector"},
 	{"nomaps", "mongos.placement.nodeSelector", "as shards.placement.nodeSelector"},
 	{"maxlength", "status.conditions.lastTransitionTime", "a time, which has a format"},
+	{"maxlength", "status.rollout.since", "a time, which has a format"},
 }
 
 // finding is one broken API rule.

@@ -6,9 +6,26 @@ import "strings"
 
 func clusterRules() []rule {
 	return []rule{
-		nameRule(), versionFormatRule(), versionChangeRule(), shardCountRule(),
+		nameRule(), versionFormatRule(), versionChangeRule(), shardCountRule(), canaryShardRule(),
 		oddMembersRule("spec.shards.members"), oddMembersRule("spec.configServers.members"),
 		fixedMembersRule("spec.shards.members"), fixedMembersRule("spec.configServers.members"),
+	}
+}
+
+func canaryShardRule() rule {
+	canary := func(shards, index int) fields {
+		return fields{"spec.shards.count": shards, "spec.rollout": fields{"canary": fields{"shardIndex": index}}}
+	}
+	return rule{
+		kind: "MongoTuning", path: "spec.rollout.canary.shardIndex",
+		message: "must be less than shards.count: the shards are counted from 0",
+		accepted: []change{
+			{name: "the first shard is there in every cluster", after: canary(1, 0)},
+			{name: "the last shard may go first", after: canary(3, 2)},
+		},
+		refused: []change{
+			{name: "a shard beyond the last does not exist", after: canary(3, 3)},
+		},
 	}
 }
 
