@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReferenceIsCurrent proves that the page in the tree is what the catalogue says.
+func TestReferenceIsCurrent(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", referencePath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(reference(), string(page)); diff != "" {
+		t.Errorf("run go run ./hack/generate (-catalogue +page):\n%s", diff)
+	}
+}
