@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
+	"github.com/mongotuning/mongotuning/internal/serverstatus"
 )
 
 // Cluster is one snapshot.
@@ -124,8 +125,31 @@ type Look struct {
 	LockedOut bool
 	// Process is what the server reports about itself.
 	Process catalog.Process
+	// Status is the same answer of serverStatus as Process has it, typed; nil when there is none.
+	Status *serverstatus.Status
+	// Optimes is how far this member sees itself and the majority.
+	Optimes Optimes
+	// Oplog is what its oplog covers; nil when that was not asked in this look, or not answered.
+	// OplogError says why not.
+	Oplog      *Oplog
+	OplogError string
 	// Peers is how this member sees its replica set, by the address of each member.
 	Peers map[string]Peer
+}
+
+// Optimes are the clock times of operations, zero where the server does not tell.
+type Optimes struct {
+	// LastApplied is when the newest operation of the member was written, LastCommitted that of the
+	// newest one that a majority has.
+	LastApplied, LastCommitted time.Time
+}
+
+// Oplog is the span of time that a member's oplog covers.
+type Oplog struct {
+	// First and Last are the times of its oldest and newest entry.
+	First, Last time.Time
+	// ReadAt is the time of the look that read it.
+	ReadAt time.Time
 }
 
 // Peer is one member in the eyes of another.
@@ -136,6 +160,8 @@ type Peer struct {
 	State State
 	// OptimeDate is the time of the last operation it applied, with a resolution of one second.
 	OptimeDate time.Time
+	// LastApplied is the same to the millisecond; servers before 6.0 do not tell it.
+	LastApplied time.Time
 }
 
 // Mongos is what the routers answered.
@@ -202,17 +228,20 @@ func (r ReplicaSet) Lag(host string) (lag time.Duration, ok bool) {
 	if !known || !peer.Healthy || peer.OptimeDate.IsZero() {
 		return 0, false
 	}
-	var newest time.Time
+	var leader Peer
 	for _, other := range primary.Look.Peers {
 		if other.State == StatePrimary {
-			newest = other.OptimeDate
+			leader = other
 		}
 	}
-	if newest.IsZero() {
+	if leader.OptimeDate.IsZero() {
 		return 0, false
 	}
 	// Heartbeats are up to two seconds old and may show a secondary ahead.
-	return max(0, newest.Sub(peer.OptimeDate)), true
+	if !leader.LastApplied.IsZero() && !peer.LastApplied.IsZero() {
+		return max(0, leader.LastApplied.Sub(peer.LastApplied)), true
+	}
+	return max(0, leader.OptimeDate.Sub(peer.OptimeDate)), true
 }
 
 // Serves tells that the member answers as primary or secondary and its pod stays.

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"slices"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+)
+
+// MemberGauges is everything measured on one member and how it stands to the limits.
+type MemberGauges struct {
+	Member, ReplicaSet string
+	// Measurements of every gauge, in the order of Gauges.
+	Measurements []Measurement
+	// Judgements of every limit the member is held to.
+	Judgements []Judgement
+}
+
+// ClusterGauges is that of every member, in the order in which they were seen.
+type ClusterGauges struct {
+	Members []MemberGauges
+	// Watches is what has to be remembered until the next look.
+	Watches map[WatchKey]Watch
+}
+
+// JudgeGauges measures every gauge of every member and holds it to the limits. breaches are those that
+// status has, watches what was remembered of the last look.
+func JudgeGauges(spec *v1alpha1.VerificationSpec, subjects []Subject, breaches []v1alpha1.Breach, watches map[WatchKey]Watch) ClusterGauges {
+	judged := ClusterGauges{Watches: map[WatchKey]Watch{}}
+	for _, subject := range subjects {
+		member := MemberGauges{Member: subject.Member.Name, ReplicaSet: subject.Set.Name, Measurements: measureAll(subject)}
+		for _, limit := range Limits(spec, subject) {
+			key := WatchKey{Limit: limit.Name, Member: member.Member}
+			judgement, watch := judge(limit, member.measurement(limit.Gauge), watches[key], recordedBreach(breaches, limit, member.Member), subject.Now)
+			judgement.Member = member.Member
+			member.Judgements = append(member.Judgements, judgement)
+			if watch != (Watch{}) {
+				judged.Watches[key] = watch
+			}
+		}
+		judged.Members = append(judged.Members, member)
+	}
+	return judged
+}
+
+func (m MemberGauges) measurement(name v1alpha1.Gauge) Measurement {
+	i := slices.IndexFunc(m.Measurements, func(other Measurement) bool { return other.Gauge == name })
+	if i < 0 {
+		return unmeasured(NotShown, "there is no gauge of this name")
+	}
+	return m.Measurements[i]
+}
+
+// Of is what was found on one member.
+func (c ClusterGauges) Of(member string) MemberGauges {
+	i := slices.IndexFunc(c.Members, func(other MemberGauges) bool { return other.Member == member })
+	if i < 0 {
+		return MemberGauges{Member: member}
+	}
+	return c.Members[i]
+}
+
+// Breach is the first breach of an enforced limit on the member, nil when there is none.
+func (m MemberGauges) Breach() *Judgement {
+	return m.first(func(j Judgement) bool { return j.Verdict == Breached })
+}
+
+// Unknown is the first enforced limit that nothing is known about, nil when there is none. One for which
+// only a second sample is missing comes last.
+func (m MemberGauges) Unknown() *Judgement {
+	if lasting := m.first(func(j Judgement) bool { return j.Verdict == UnknownVerdict && !j.Measurement.IsTooEarly() }); lasting != nil {
+		return lasting
+	}
+	return m.first(func(j Judgement) bool { return j.Verdict == UnknownVerdict })
+}
+
+// Pending is the first enforced limit whose gauge is out of range, not yet for long enough.
+func (m MemberGauges) Pending() *Judgement {
+	return m.first(func(j Judgement) bool { return j.Verdict == Pending })
+}
+
+func (m MemberGauges) first(holds func(Judgement) bool) *Judgement {
+	for i, judgement := range m.Judgements {
+		if judgement.Enforcement == v1alpha1.EnforcementEnforce && holds(judgement) {
+			return &m.Judgements[i]
+		}
+	}
+	return nil
+}
+
+// Breach is the first breach of an enforced limit, nil when there is none.
+func (c ClusterGauges) Breach() *Judgement {
+	for _, member := range c.Members {
+		if breach := member.Breach(); breach != nil {
+			return breach
+		}
+	}
+	return nil
+}
+
+// Unknown is the first enforced limit that nothing is known about, nil when there is none; one for which
+// only a second sample is missing comes last.
+func (c ClusterGauges) Unknown() *Judgement {
+	var early *Judgement
+	for _, member := range c.Members {
+		unknown := member.Unknown()
+		switch {
+		case unknown == nil:
+		case !unknown.Measurement.IsTooEarly():
+			return unknown
+		case early == nil:
+			early = unknown
+		}
+	}
+	return early
+}
+
+// mostBreaches bounds the list in status; enforced ones are kept first.
+const mostBreaches = 512
+
+// Breaches are all breaches as status keeps them.
+func (c ClusterGauges) Breaches() []v1alpha1.Breach {
+	var enforced, reported []v1alpha1.Breach
+	for _, member := range c.Members {
+		for _, judgement := range member.Judgements {
+			switch {
+			case judgement.Verdict != Breached:
+			case judgement.Enforcement == v1alpha1.EnforcementEnforce:
+				enforced = append(enforced, judgement.Breach())
+			default:
+				reported = append(reported, judgement.Breach())
+			}
+		}
+	}
+	all := append(enforced, reported...)
+	return all[:min(len(all), mostBreaches)]
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+
+// oplogWindow is the time between the oldest and the newest entry of the oplog: a member that is away
+// for longer has to copy all data anew. It costs a command, so it is read every two minutes. An oplog
+// that has not dropped anything since the reading before is not full yet, or nothing is written: its
+// window grows, and no limit is held against it.
+var oplogWindow = Gauge{
+	Name: v1alpha1.GaugeOplogWindow, Unit: "s", noun: "Oplog window",
+	Help:  "Seconds between the oldest and the newest entry of the oplog, read every two minutes.",
+	below: v1alpha1.ReasonOplogWindowBelowLimit,
+	measure: func(s Subject) Measurement {
+		const evidence = "first and last entry of local.oplog.rs"
+		history := s.History.Add(s)
+		if history.oplogReadings == 0 {
+			return unmeasured(Unanswered, evidence+" could not be read: "+s.oplogError())
+		}
+		reading := measured(max(0, history.oplog.Last.Sub(history.oplog.First).Seconds()), evidence)
+		if !history.oplogMoved {
+			reading.State, reading.Evidence = Exempt, evidence+"; nothing was dropped between the last two readings, so the window grows"
+		}
+		return reading
+	},
+}
+
+func (s Subject) oplogError() string {
+	look := s.Member.Look
+	switch {
+	case look.OplogError != "":
+		return look.OplogError
+	case look.Error != "":
+		return look.Error
+	default:
+		return "the member was not asked"
+	}
+}
