@@ -17,6 +17,8 @@ type Server struct {
 	Address string
 	// Line is the release line the server is declared to be of; it decides what can be asked.
 	Line catalog.Line
+	// WantsOplog asks a look to read what the oplog covers, which takes a command of its own.
+	WantsOplog bool
 }
 
 // Databases talks to the servers of all clusters. There is one implementation, DriverDatabases; it is an

@@ -57,7 +57,11 @@ func (d *DriverDatabases) Look(ctx context.Context, server Server, as secrets) o
 	if errors.Is(answers.Hello.Err, mongodb.ErrAuthenticationFailed) {
 		return lookLockedOut(ctx, server)
 	}
-	return lookOf(answers)
+	look := lookOf(answers)
+	if server.WantsOplog && (look.State == observed.StatePrimary || look.State == observed.StateSecondary) {
+		lookAtOplog(ctx, member, &look)
+	}
+	return look
 }
 
 func lookLockedOut(ctx context.Context, server Server) observed.Look {
@@ -115,18 +119,37 @@ func lookOf(answers mongodb.Answers) observed.Look {
 	}
 	if serverStatus := answers.ServerStatus.Value; serverStatus != nil {
 		look.Process.ServerStatus = serverStatus.Document
+		look.Status = serverStatus
 	}
 	if set := answers.ReplicaSetStatus.Value; set != nil {
+		look.Optimes = observed.Optimes{LastApplied: timeOf(set.LastAppliedWallTime), LastCommitted: timeOf(set.LastCommittedWallTime)}
 		look.Peers = map[string]observed.Peer{}
 		for _, peer := range set.Members {
-			seen := observed.Peer{Healthy: peer.IsHealthy || peer.IsSelf, State: stateOf(peer.State)}
-			if peer.OptimeDate != nil {
-				seen.OptimeDate = *peer.OptimeDate
+			look.Peers[peer.Address] = observed.Peer{
+				Healthy: peer.IsHealthy || peer.IsSelf, State: stateOf(peer.State),
+				OptimeDate: timeOf(peer.OptimeDate), LastApplied: timeOf(peer.LastAppliedWallTime),
 			}
-			look.Peers[peer.Address] = seen
 		}
 	}
 	return look
+}
+
+// timeOf is a point in time, zero when the server did not tell.
+func timeOf(moment *time.Time) time.Time {
+	if moment == nil {
+		return time.Time{}
+	}
+	return *moment
+}
+
+// lookAtOplog reads what the oplog of a member covers.
+func lookAtOplog(ctx context.Context, member *mongodb.Member, look *observed.Look) {
+	window, err := member.OplogWindow(ctx)
+	if err != nil {
+		look.OplogError = err.Error()
+		return
+	}
+	look.Oplog = &observed.Oplog{First: window.First.Time(), Last: window.Last.Time()}
 }
 
 func stateOf(state mongodb.MemberState) observed.State {

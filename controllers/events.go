@@ -3,6 +3,8 @@
 package controllers
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +12,7 @@ import (
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 // told are the conditions whose turns are told as events, in the order in which they are told. The acts
@@ -35,8 +38,14 @@ func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after
 		if is == nil || is.Status == metav1.ConditionUnknown {
 			continue
 		}
+		if row.condition == v1alpha1.ConditionReady && is.Status == row.bad {
+			continue // Stalled says the same
+		}
 		if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 			continue
+		}
+		if row.condition == v1alpha1.ConditionVerified && is.Status == row.bad && verify.IsBreachReason(is.Reason) {
+			continue // told as the breach that it is
 		}
 		if row.condition == v1alpha1.ConditionAvailable && is.Status == row.bad && (was == nil || was.Status != metav1.ConditionTrue) {
 			continue // a cluster that is being built was never available
@@ -46,6 +55,28 @@ func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after
 			kind = corev1.EventTypeWarning
 		}
 		r.Recorder.Eventf(tuning, nil, kind, is.Reason, row.action, "%s", is.Message)
+	}
+}
+
+// tellBreaches tells which gauges left their range for too long, and which are back.
+func (r *MongoTuningReconciler) tellBreaches(tuning *v1alpha1.MongoTuning, before []v1alpha1.Breach, gauges verify.ClusterGauges) {
+	after := tuning.Status.Breaches
+	same := func(breach v1alpha1.Breach) func(v1alpha1.Breach) bool {
+		return func(other v1alpha1.Breach) bool {
+			return breach.Limit == other.Limit && breach.Member == other.Member && breach.Since.Equal(&other.Since)
+		}
+	}
+	for _, breach := range after {
+		judgement, known := gauges.Of(breach.Member).Judgement(breach.Limit)
+		if known && !slices.ContainsFunc(before, same(breach)) {
+			r.Recorder.Eventf(tuning, nil, corev1.EventTypeWarning, judgement.Reason(), "Verify", "%s", judgement.Sentence())
+		}
+	}
+	for _, breach := range before {
+		if !slices.ContainsFunc(after, same(breach)) {
+			r.Recorder.Eventf(tuning, nil, corev1.EventTypeNormal, v1alpha1.EventBackInRange, "Verify",
+				"%s of %s is back in its range, or no longer held to limit %s", breach.Gauge, breach.Member, breach.Limit)
+		}
 	}
 }
 
@@ -70,7 +101,7 @@ func (r *MongoTuningReconciler) tellDrift(tuning *v1alpha1.MongoTuning, before v
 			return
 		}
 		reason, action, kind = v1alpha1.EventDriftReported, "Leave", corev1.EventTypeWarning
-		if facts.Suspended {
+		if facts.Suspended || facts.Action.Reason == v1alpha1.ReasonDriftHeld {
 			reason = v1alpha1.EventDriftHeld
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,6 +29,7 @@ import (
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 // MongoTuningReconciler brings one MongoTuning to its declared tuning and keeps watching it there.
@@ -55,12 +57,11 @@ type MongoTuningReconciler struct {
 	applied appliedObjects
 	apps    knownApps
 	watches watches
+	gauges  gaugeMemory
 }
 
 // How soon to look again. Pods and objects wake the reconciler by themselves; servers do not.
 const (
-	// lookPeriod is the time between looks at a cluster that is as it should be.
-	lookPeriod = 10 * time.Second
 	// waitPeriod is the time between looks while something is under way in a server.
 	waitPeriod = 2 * time.Second
 	// actPeriod is the time to the look that shows what an act has done.
@@ -106,7 +107,7 @@ func (r *MongoTuningReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := r.record(ctx, tuning, facts); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: nextLook(facts)}, nil
+	return ctrl.Result{RequeueAfter: nextLook(facts, verify.Period(tuning.Spec.Verification))}, nil
 }
 
 // reconcile tells the job in order. It performs at most one act and then returns; a refused or
@@ -182,15 +183,25 @@ func isSuspended(tuning *v1alpha1.MongoTuning) bool {
 	return asked || tuning.Annotations[v1alpha1.AnnotationSuspend] == "true"
 }
 
-func nextLook(facts status.Facts) time.Duration {
+// nextLook is how soon to look again; period is the time between looks at a cluster that is as it should
+// be.
+func nextLook(facts status.Facts, period time.Duration) time.Duration {
 	switch {
 	case facts.Stall != nil || facts.Suspended || facts.Action.Kind == plan.Nothing || facts.Action.Kind == plan.Stall:
-		return lookPeriod
+		return jittered(period)
 	case facts.Action.IsAct():
 		return actPeriod
 	default:
 		return waitPeriod
 	}
+}
+
+// jitter is by which share a period is made longer or shorter at random, so that an operator that has
+// just started does not look at all its clusters in the same moment for ever.
+const jitter = 0.1
+
+func jittered(period time.Duration) time.Duration {
+	return period + time.Duration((2*rand.Float64()-1)*jitter*float64(period)) //nolint:gosec // nobody gains by guessing it
 }
 
 // ensureFinalizer adds the finalizer by a patch of that one list, so that nothing of what the user
@@ -223,6 +234,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 		return fmt.Errorf("write status: %w", err)
 	}
 	r.tellTurn(tuning, facts)
+	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
 	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
 	r.tellDrift(tuning, before.Status, facts)
 	log.FromContext(ctx).Info("Recorded status", "proved", tuning.Status.ProvedMembers, "action", facts.Action.Kind.String(), "message", facts.Action.Message)

@@ -171,7 +171,7 @@ func (r *MongoTuningReconciler) ask(ctx context.Context, line catalog.Line, seen
 			if !ok {
 				continue
 			}
-			server.Line = line
+			server.Line, server.WantsOplog = line, r.gauges.wantsOplog(server.PodUID, seen.Now)
 			wait.Go(func() { member.Look = r.Databases.Look(ctx, server, as) })
 		}
 	}

@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
 )
 
@@ -34,6 +35,20 @@ func (s ReplicaSet) drift(member string) []Drift {
 		}
 	}
 	return drifted
+}
+
+// leavesDrift tells that what was changed by hand is not set back: somebody asked for that, or a limit is
+// breached, and then it may be what on-call does against it.
+func (c Cluster) leavesDrift() bool {
+	return c.Settled && (c.ReportDrift || c.Gauges.Breach() != nil)
+}
+
+// driftReason is why drift is left alone, as a condition reason and at the end of a sentence.
+func (c Cluster) driftReason() (reason, why string) {
+	if c.ReportDrift {
+		return v1alpha1.ReasonDriftReported, "by driftPolicy Report"
+	}
+	return v1alpha1.ReasonDriftHeld, "while limit " + c.Gauges.Breach().Name + " is breached"
 }
 
 // drifted lists the drift of every member.

@@ -46,6 +46,8 @@ type Cluster struct {
 	Settled bool
 	// ReportDrift tells that such a value is to be left alone.
 	ReportDrift bool
+	// Gauges are what was measured and how it stands to the limits.
+	Gauges verify.ClusterGauges
 	// AppUnknown tells that the config servers refused the application's user or its password;
 	// AppError says why they could not be asked.
 	AppUnknown bool
@@ -80,14 +82,6 @@ type Target struct {
 	Changed bool
 	// Templates are the names of the pod templates that the member may run on.
 	Templates []string
-}
-
-// Health is how a member's gauges stand to the limits that are enforced.
-type Health struct {
-	// Breach says which limit is broken, in one sentence; empty while none is.
-	Breach string
-	// Unknown says what could not be measured; empty when everything was.
-	Unknown string
 }
 
 // Next chooses the next action. Bringing replica sets into being comes first, since nothing else can
@@ -251,9 +245,10 @@ func awaitMongos(cluster Cluster) Action {
 
 // settled says how a cluster stands in which nothing is left to do.
 func (c Cluster) settled() Action {
-	if drifted := c.drifted(); c.ReportDrift && len(drifted) > 0 {
-		return Action{Kind: Nothing, Reason: v1alpha1.ReasonDriftReported, Drift: drifted,
-			Message: fmt.Sprintf("%d values were changed by hand and are left alone by driftPolicy Report, the first is %s", len(drifted), drifted[0])}
+	if drifted := c.drifted(); c.leavesDrift() && len(drifted) > 0 {
+		reason, why := c.driftReason()
+		return Action{Kind: Nothing, Reason: reason, Drift: drifted,
+			Message: fmt.Sprintf("%d values were changed by hand and are left alone %s, the first is %s", len(drifted), why, drifted[0])}
 	}
 	return Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified, Message: "every declared value is in force and proved"}
 }

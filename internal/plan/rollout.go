@@ -117,7 +117,7 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 	switch {
 	case verdict.Unknown != "":
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
-	case len(toSet(verdict, target.Settings, settings)) > 0 && !(cluster.Settled && cluster.ReportDrift):
+	case len(toSet(verdict, target.Settings, settings)) > 0 && !cluster.leavesDrift():
 		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
 		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, toSet(verdict, target.Settings, settings))
 		if cluster.Settled {

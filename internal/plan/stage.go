@@ -281,7 +281,7 @@ func (c Cluster) soak(asked time.Duration) Action {
 	canary := c.Progress.Rollout.Canary
 	for _, set := range c.ReplicaSets {
 		if unknown := set.Health[canary].Unknown; unknown != "" {
-			return Action{Kind: Wait, Reason: v1alpha1.ReasonCanarySoaking, Message: "the canary " + canary + " cannot be measured: " + unknown}
+			return Action{Kind: Wait, Reason: v1alpha1.ReasonCanarySoaking, Message: "the canary " + canary + " is not known to be in range: " + unknown}
 		}
 	}
 	began := c.WatchedSince
@@ -349,7 +349,7 @@ func (c Cluster) confirm() Action {
 				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until all is in range: %s", health.Breach)
 			}
 			if health.Unknown != "" {
-				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until %s can be measured: %s", member.Name, health.Unknown)
+				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until %s is known to be in range: %s", member.Name, health.Unknown)
 			}
 		}
 	}

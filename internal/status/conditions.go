@@ -9,6 +9,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 // conditions are all conditions that hold; abnormal-true ones only when they do.
@@ -89,7 +90,8 @@ func applied(facts Facts) metav1.Condition {
 	return isTrue(v1alpha1.ConditionApplied, v1alpha1.ReasonApplied, "every member runs on the newest file and template")
 }
 
-// verified says whether every declared value is in force; a difference weighs more than silence.
+// verified says whether every declared value is in force and every gauge in range; a difference weighs
+// more than a breach, and both more than silence.
 func verified(cluster plan.Cluster) metav1.Condition {
 	silent := ""
 	for _, set := range cluster.ReplicaSets {
@@ -112,10 +114,28 @@ func verified(cluster plan.Cluster) metav1.Condition {
 			}
 		}
 	}
-	if silent != "" {
+	breach := cluster.Gauges.Breach()
+	switch {
+	case breach != nil:
+		return isFalse(v1alpha1.ConditionVerified, breach.Reason(), breach.Sentence())
+	case silent != "":
 		return unknown(v1alpha1.ConditionVerified, v1alpha1.ReasonMembersUnknown, silent)
 	}
-	return isTrue(v1alpha1.ConditionVerified, v1alpha1.ReasonVerified, "every declared value was read back from every member")
+	return measured(cluster.Gauges)
+}
+
+// measured says whether every gauge is in range, where no knob differs and no limit is breached.
+func measured(gauges verify.ClusterGauges) metav1.Condition {
+	missing := gauges.Unknown()
+	switch {
+	case missing == nil:
+		return isTrue(v1alpha1.ConditionVerified, v1alpha1.ReasonVerified,
+			"every declared value was read back from every member, and every gauge is in range")
+	case missing.Measurement.IsTooEarly():
+		return unknown(v1alpha1.ConditionVerified, v1alpha1.ReasonFirstSample, missing.UnknownSentence())
+	default:
+		return unknown(v1alpha1.ConditionVerified, v1alpha1.ReasonGaugeUnknown, missing.UnknownSentence())
+	}
 }
 
 func isTrue(name, reason, message string) metav1.Condition {

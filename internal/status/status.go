@@ -64,9 +64,14 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 		status.ReplicaSets = replicaSets(facts.Cluster)
 		status.Members = members(facts.Cluster)
 		status.ProvedMembers = provedMembers(status.Members)
+		status.Breaches = facts.Cluster.Gauges.Breaches()
 		recordProgress(&status, facts)
 	}
 	for _, condition := range conditions(facts) {
+		if condition.Reason == v1alpha1.ReasonFirstSample && meta.IsStatusConditionTrue(status.Conditions, condition.Type) {
+			// An operator or a server that has just started has one sample: no news, the next look has two.
+			continue
+		}
 		condition.ObservedGeneration = facts.Generation
 		condition.LastTransitionTime = metav1.NewTime(facts.Now)
 		meta.SetStatusCondition(&status.Conditions, condition)

@@ -117,13 +117,9 @@ func (j Judgement) Breach() v1alpha1.Breach {
 
 // Reason is the reason of the condition Verified when the limit is breached.
 func (j Judgement) Reason() string {
-	return breachReason(j.Gauge, j.IsMin)
-}
-
-func breachReason(name v1alpha1.Gauge, isMin bool) string {
-	gauge, _ := GaugeOf(name)
+	gauge, _ := GaugeOf(j.Gauge)
 	reason := gauge.above
-	if isMin {
+	if j.IsMin {
 		reason = gauge.below
 	}
 	if reason == "" {
@@ -132,19 +128,22 @@ func breachReason(name v1alpha1.Gauge, isMin bool) string {
 	return reason
 }
 
+// IsBreachReason tells whether a reason of the condition Verified is that of a breach.
+func IsBreachReason(reason string) bool {
+	return reason == v1alpha1.ReasonGaugeOutOfRange || reason != "" && slices.ContainsFunc(gauges, func(gauge Gauge) bool {
+		return gauge.above == reason || gauge.below == reason
+	})
+}
+
 // Sentence says what left its range, with the number and the limit of that moment. It stays the same as
 // long as the breach lasts.
 func (j Judgement) Sentence() string {
-	return sentence(j.Gauge, j.Member, j.Found, j.BoundText, j.IsMin)
-}
-
-func sentence(name v1alpha1.Gauge, member, found, bound string, isMin bool) string {
-	gauge, _ := GaugeOf(name)
+	gauge, _ := GaugeOf(j.Gauge)
 	left := "rose above"
-	if isMin {
+	if j.IsMin {
 		left = "fell below"
 	}
-	return fmt.Sprintf("%s of %s was %s when it %s the limit of %s", gauge.noun, member, found, left, bound)
+	return fmt.Sprintf("%s of %s was %s when it %s the limit of %s", gauge.noun, j.Member, j.Found, left, j.BoundText)
 }
 
 // UnknownSentence says what could not be measured and why.

@@ -52,6 +52,15 @@ func (m MemberGauges) measurement(name v1alpha1.Gauge) Measurement {
 	return m.Measurements[i]
 }
 
+// Judgement finds the judgement over a limit by its name.
+func (m MemberGauges) Judgement(limit string) (Judgement, bool) {
+	i := slices.IndexFunc(m.Judgements, func(other Judgement) bool { return other.Name == limit })
+	if i < 0 {
+		return Judgement{}, false
+	}
+	return m.Judgements[i], true
+}
+
 // Of is what was found on one member.
 func (c ClusterGauges) Of(member string) MemberGauges {
 	i := slices.IndexFunc(c.Members, func(other MemberGauges) bool { return other.Member == member })

@@ -33,7 +33,9 @@ func measureSlowOperations(s Subject) Measurement {
 		return s.notShown(path)
 	}
 	from := s.slowMillis() * microsPerMilli
-	slow := func(status serverstatus.Status) int64 { return slower(status.Reads, from) + slower(status.Writes, from) }
+	slow := func(status serverstatus.Status) int64 {
+		return slower(status.Reads, from) + slower(status.Writes, from)
+	}
 	before, now := slow(span.Before), slow(span.Now)
 	by, ok := grown(&before, &now)
 	if !ok {

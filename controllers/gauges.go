@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/verify"
+)
+
+// gaugeMemory keeps what has to be compared between looks: earlier samples of each pod, and since when
+// which gauge is out of range. It is lost with the process; what was recorded as a breach is in status.
+type gaugeMemory struct {
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]*clusterMemory
+}
+
+type clusterMemory struct {
+	// histories by the UID of the pod, so that another pod of the same name starts anew.
+	histories map[string]verify.History
+	watches   map[verify.WatchKey]verify.Watch
+}
+
+// judge measures every member of a cluster and holds it to its limits.
+func (m *gaugeMemory) judge(tuning *v1alpha1.MongoTuning, goal plan.Wanted, cluster plan.Cluster) verify.ClusterGauges {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.clusters == nil {
+		m.clusters = map[types.NamespacedName]*clusterMemory{}
+	}
+	key := client.ObjectKeyFromObject(tuning)
+	before := m.clusters[key]
+	if before == nil {
+		before = &clusterMemory{}
+	}
+	after := &clusterMemory{histories: map[string]verify.History{}}
+	var subjects []verify.Subject
+	for _, set := range cluster.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			subject := verify.Subject{
+				Now: cluster.Now, Set: set.Seen, Member: member, Host: set.Hosts[member.Name],
+				Settings: set.Targets[member.Name].Settings, Line: goal.Cluster.Resolved.Version.Line(),
+				Period: verify.Period(tuning.Spec.Verification), History: before.histories[member.Pod.UID],
+			}
+			subjects = append(subjects, subject)
+			if member.Pod.Exists {
+				after.histories[member.Pod.UID] = subject.History.Add(subject)
+			}
+		}
+	}
+	judged := verify.JudgeGauges(tuning.Spec.Verification, subjects, tuning.Status.Breaches, before.watches)
+	after.watches = judged.Watches
+	m.clusters[key] = after
+	return judged
+}
+
+// wantsOplog tells that it is time to read what the oplog of a pod covers.
+func (m *gaugeMemory) wantsOplog(podUID string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, cluster := range m.clusters {
+		if history, known := cluster.histories[podUID]; known {
+			return history.WantsOplog(now)
+		}
+	}
+	return true
+}
+
+// forget drops what is kept of a cluster.
+func (m *gaugeMemory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.clusters, key)
+}
