@@ -93,12 +93,13 @@ verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Fail when a generated file is stale, a
 ##@ Build
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Everything that is generated: deep copies, CRDs, RBAC, references.
+generate: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Everything that is generated: deep copies, CRDs, RBAC, references, installer.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(CONTROLLER_GEN) crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
 	$(CONTROLLER_GEN) rbac:roleName=mongotuning-operator paths=./controllers/... output:rbac:dir=config/rbac
 	go run ./hack/apidocs config/crd docs/api.md
 	go run ./hack/generate
+	@$(MAKE) --no-print-directory build-installer
 
 .PHONY: build
 build: ## The operator's static binary, bin/mongotuning-linux-ARCH.

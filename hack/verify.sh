@@ -22,13 +22,13 @@ echo "Generated files ..."
 files | tar --create --null --files-from=- | tar --extract --directory="$copy"
 sums() { (cd "$copy" && find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum); }
 sums >"$copy.before"
-if ! make --no-print-directory -C "$copy" BIN="$tree/bin" generate build-installer >"$copy.log" 2>&1; then
-	complain "make generate build-installer fails in a copy of the tree:" <"$copy.log"
+if ! make --no-print-directory -C "$copy" BIN="$tree/bin" generate >"$copy.log" 2>&1; then
+	complain "make generate fails in a copy of the tree:" <"$copy.log"
 fi
 sums >"$copy.after"
 stale=$(LC_ALL=C diff "$copy.before" "$copy.after" | awk '/^[<>]/ {sub(/^\.\//, "", $3); print $3}' | sort -u || true)
 rm -f "$copy.before" "$copy.after" "$copy.log"
-[[ -z $stale ]] || complain "Stale; run 'make generate build-installer' and commit:" <<<"$stale"
+[[ -z $stale ]] || complain "Stale; run 'make generate' and commit:" <<<"$stale"
 
 echo "Module files ..."
 while IFS= read -r -d '' module; do

@@ -18,7 +18,8 @@ const intro = `<!-- Generated from config/crd by make generate; do not edit. -->
 # API reference
 
 Every field of the API ` + "`%s`" + `, with the rules that the API server checks. A cluster tells
-the same by ` + "`kubectl explain mongotuning.spec.tuning --recursive`" + `.
+the same by ` + "`kubectl explain mongotuning.spec.tuning --recursive`" + `. What each knob does to a server is in the
+[tuning reference](tuning-reference.md).
 `
 
 // page collects one definition; seen finds structures that occur in more than one place.
