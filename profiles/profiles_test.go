@@ -3,6 +3,7 @@
 package profiles
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -39,14 +40,12 @@ func TestProfilesResolveWhereTheySay(t *testing.T) {
 // TestStagesOfTheReport holds the stages to the figures of OPPO's report.
 func TestStagesOfTheReport(t *testing.T) {
 	eviction := func(settings catalog.Settings, dirtyTrigger, least, most, wait catalog.Value) catalog.Settings {
-		for name, value := range map[string]catalog.Value{
+		maps.Copy(settings, catalog.Settings{
 			catalog.CacheSizeGB:    "49.3994140625", // 26 % of 190 GB: the report's 50 GB of 190, in whole percent and MiB
 			catalog.EvictionTarget: "75", catalog.EvictionTrigger: "97", catalog.EvictionDirtyTarget: "3",
 			catalog.EvictionDirtyTrigger: dirtyTrigger, catalog.EvictionThreadsMin: least, catalog.EvictionThreadsMax: most,
 			catalog.CheckpointWait: wait, catalog.CheckpointLogSize: "1", catalog.ServiceExecutor: "adaptive",
-		} {
-			settings[name] = value
-		}
+		})
 		return settings
 	}
 	want := map[string]catalog.Settings{

@@ -97,7 +97,7 @@ func byLines[K ~string](values map[K][]catalog.Line, empty string) string {
 		}
 		return strings.Compare(lines(values[a]), lines(values[b]))
 	})
-	var parts []string
+	parts := make([]string, 0, len(keys))
 	for i, key := range keys {
 		text := string(key)
 		if text == "" {

@@ -55,7 +55,7 @@ func Check(component v1alpha1.Component, line Line, settings Settings, memoryLim
 		}
 	}
 	for _, rule := range rules {
-		if problem, bad := rule(component, line, settings); bad {
+		if problem, bad := rule(line, settings); bad {
 			problems = append(problems, problem)
 		}
 	}

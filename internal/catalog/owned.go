@@ -93,7 +93,8 @@ func Owner(parameter string) string {
 
 // parameterNames are all names of a row's parameter; old ones live on as aliases.
 func parameterNames(knob Knob) []string {
-	names := []string{knob.MongoDBName}
+	names := make([]string, 0, 1+len(knob.Variants))
+	names = append(names, knob.MongoDBName)
 	for _, variant := range knob.Variants {
 		names = append(names, variant.MongoDBName)
 	}

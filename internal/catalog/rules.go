@@ -5,12 +5,10 @@ package catalog
 import (
 	"fmt"
 	"strings"
-
-	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 )
 
 // rule judges knobs that depend on one another.
-type rule func(v1alpha1.Component, Line, Settings) (Problem, bool)
+type rule func(Line, Settings) (Problem, bool)
 
 var rules = []rule{
 	less(EvictionTarget, EvictionTrigger, "mongod does not start otherwise"),
@@ -58,7 +56,7 @@ func atMostKnob(low, high, reason string) rule {
 }
 
 func compared(low, high, words, reason string, holds func(a, b float64) bool) rule {
-	return func(component v1alpha1.Component, line Line, settings Settings) (Problem, bool) {
+	return func(line Line, settings Settings) (Problem, bool) {
 		a, okA := settings.inForce(line, low)
 		b, okB := settings.inForce(line, high)
 		if !settings.names(low, high, derived[low], derived[high]) || !okA || !okB || holds(a, b) {
@@ -82,7 +80,7 @@ func (s Settings) names(knobs ...string) bool {
 }
 
 func together(a, b, reason string) rule {
-	return func(_ v1alpha1.Component, _ Line, settings Settings) (Problem, bool) {
+	return func(_ Line, settings Settings) (Problem, bool) {
 		valueA, hasA := settings[a]
 		valueB, hasB := settings[b]
 		switch {
@@ -98,7 +96,7 @@ func together(a, b, reason string) rule {
 
 // poolTimes is the rule of the connection pools of mongos, whose pools of idle hosts would otherwise be
 // dropped while their connections are refreshed.
-func poolTimes(_ v1alpha1.Component, line Line, settings Settings) (Problem, bool) {
+func poolTimes(line Line, settings Settings) (Problem, bool) {
 	timeout, _ := settings.inForce(line, poolHostTimeout)
 	requirement, _ := settings.inForce(line, poolRefreshRequirement)
 	refresh, _ := settings.inForce(line, poolRefreshTimeout)

@@ -11,13 +11,11 @@ import (
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 )
 
-func pointer[T any](value T) *T { return &value }
-
 func TestFlatten(t *testing.T) {
 	block := &v1alpha1.MongodTuning{
-		CacheSizeGB: pointer(v1alpha1.Gigabytes(1.5)),
-		Eviction:    &v1alpha1.EvictionTuning{DirtyTriggerPercent: pointer(int32(30))},
-		FlowControl: &v1alpha1.FlowControlTuning{Enabled: pointer(false)},
+		CacheSizeGB: new(v1alpha1.Gigabytes(1.5)),
+		Eviction:    &v1alpha1.EvictionTuning{DirtyTriggerPercent: new(int32(30))},
+		FlowControl: &v1alpha1.FlowControlTuning{Enabled: new(false)},
 		NetworkCompressors: []v1alpha1.NetworkCompressor{
 			v1alpha1.NetworkCompressorZstd, v1alpha1.NetworkCompressorSnappy,
 		},

@@ -18,7 +18,6 @@ var (
 	always  = LineRange{v42, v80}
 	until44 = LineRange{v42, v44}
 	from44  = LineRange{v44, v80}
-	from50  = LineRange{v50, v80}
 	from70  = LineRange{v70, v80}
 )
 

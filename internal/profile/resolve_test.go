@@ -13,8 +13,6 @@ import (
 	"github.com/mongotuning/mongotuning/internal/catalog"
 )
 
-func pointer[T any](value T) *T { return &value }
-
 func limited(memory string) v1alpha1.Resources {
 	if memory == "" {
 		return v1alpha1.Resources{}
@@ -114,8 +112,8 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"values that contradict each other only together are refused", "4.4.2",
-			&v1alpha1.MongodTuning{Eviction: &v1alpha1.EvictionTuning{DirtyTargetPercent: pointer(int32(15))}},
-			&v1alpha1.MongodTuning{Eviction: &v1alpha1.EvictionTuning{DirtyTriggerPercent: pointer(int32(10))}},
+			&v1alpha1.MongodTuning{Eviction: &v1alpha1.EvictionTuning{DirtyTargetPercent: new(int32(15))}},
+			&v1alpha1.MongodTuning{Eviction: &v1alpha1.EvictionTuning{DirtyTriggerPercent: new(int32(10))}},
 			v1alpha1.ReasonInvalidTuning, []string{
 				"tuning.eviction.dirtyTargetPercent: 15 must be less than eviction.dirtyTriggerPercent, which is 10: background eviction would start after the clients were drafted",
 				"tuning.eviction.updatesTargetPercent: 7.5 must be less than eviction.updatesTriggerPercent, which is 5: background eviction would start after the clients were drafted",
@@ -138,14 +136,14 @@ func TestAnOverrideUndoesAProfileOnEveryVersion(t *testing.T) {
 	adaptive, synchronous := v1alpha1.ServiceExecutorAdaptive, v1alpha1.ServiceExecutorSynchronous
 	borrowed, dedicated := v1alpha1.ThreadingModelBorrowed, v1alpha1.ThreadingModelDedicated
 	base := &v1alpha1.TuningProfileSpec{Tuning: &v1alpha1.MongodTuning{
-		EnableMajorityReadConcern: pointer(false), ServiceExecutor: &adaptive, InitialServiceExecutorThreadingModel: &borrowed,
-		Eviction: &v1alpha1.EvictionTuning{UpdatesTargetPercent: pointer(int32(3)), UpdatesTriggerPercent: pointer(int32(9))},
-		Oplog:    &v1alpha1.OplogTuning{MinRetentionHours: pointer(int32(2))},
+		EnableMajorityReadConcern: new(false), ServiceExecutor: &adaptive, InitialServiceExecutorThreadingModel: &borrowed,
+		Eviction: &v1alpha1.EvictionTuning{UpdatesTargetPercent: new(int32(3)), UpdatesTriggerPercent: new(int32(9))},
+		Oplog:    &v1alpha1.OplogTuning{MinRetentionHours: new(int32(2))},
 	}}
 	undone := &v1alpha1.MongodTuning{
-		EnableMajorityReadConcern: pointer(true), ServiceExecutor: &synchronous, InitialServiceExecutorThreadingModel: &dedicated,
-		Eviction: &v1alpha1.EvictionTuning{UpdatesTargetPercent: pointer(int32(0)), UpdatesTriggerPercent: pointer(int32(0))},
-		Oplog:    &v1alpha1.OplogTuning{MinRetentionHours: pointer(int32(0))},
+		EnableMajorityReadConcern: new(true), ServiceExecutor: &synchronous, InitialServiceExecutorThreadingModel: &dedicated,
+		Eviction: &v1alpha1.EvictionTuning{UpdatesTargetPercent: new(int32(0)), UpdatesTriggerPercent: new(int32(0))},
+		Oplog:    &v1alpha1.OplogTuning{MinRetentionHours: new(int32(0))},
 	}
 	for _, line := range catalog.Lines() {
 		resolved, err := Resolve(specOn(line.String()+".1", undone), base)
@@ -162,8 +160,8 @@ func TestAnOverrideUndoesAProfileOnEveryVersion(t *testing.T) {
 }
 
 func TestEffectiveSaysWhereValuesCameFromAndWhatToKnow(t *testing.T) {
-	base := &v1alpha1.TuningProfileSpec{Tuning: &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{LogSizeGB: pointer(int32(1))}}}
-	spec := specOn("4.4.2", &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{WaitSeconds: pointer(int32(20))}})
+	base := &v1alpha1.TuningProfileSpec{Tuning: &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{LogSizeGB: new(int32(1))}}}
+	spec := specOn("4.4.2", &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{WaitSeconds: new(int32(20))}})
 	resolved, err := Resolve(spec, base)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +191,7 @@ func TestHash(t *testing.T) {
 		}
 		return resolved.Hash()
 	}
-	wait := &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{WaitSeconds: pointer(int32(20))}}
+	wait := &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{WaitSeconds: new(int32(20))}}
 	if hash("4.4.2", wait, nil) != hash("4.4.29", nil, wait) {
 		t.Error("the same values on another patch release, from elsewhere, have another name")
 	}

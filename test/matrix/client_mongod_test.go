@@ -5,6 +5,7 @@
 package matrix
 
 import (
+	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -22,7 +23,7 @@ func connect(t *testing.T, server *servers.Server) *mongo.Client {
 	}
 	t.Cleanup(func() {
 		// The server may be gone already.
-		_ = client.Disconnect(t.Context())
+		_ = client.Disconnect(context.WithoutCancel(t.Context()))
 	})
 	return client
 }

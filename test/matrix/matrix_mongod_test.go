@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
@@ -51,6 +52,7 @@ func TestMatrix(t *testing.T) {
 type subject struct {
 	line   catalog.Line
 	server *servers.Server
+	client *mongo.Client
 	// settings that the file holds.
 	settings catalog.Settings
 }
@@ -58,7 +60,8 @@ type subject struct {
 func newSubject(t *testing.T, version string, line catalog.Line, settings catalog.Settings) *subject {
 	t.Helper()
 	options := servers.Options{Version: version, Role: "shardsvr", Config: configOf(t, line, settings)}
-	return &subject{line: line, settings: settings, server: servers.StartReplicaSet(t, options, 1).Servers[0]}
+	server := servers.StartReplicaSet(t, options, 1).Servers[0]
+	return &subject{line: line, settings: settings, server: server, client: connect(t, server)}
 }
 
 // configOf is the file as the operator renders it.
@@ -87,10 +90,10 @@ func (s *subject) allProved(t *testing.T, settings catalog.Settings) map[string]
 	t.Helper()
 	seen := map[string]string{}
 	for name, knob := range s.judge(t, settings) {
-		switch {
-		case knob.Verdict == v1alpha1.KnobProved:
+		switch knob.Verdict { //nolint:exhaustive // all others are failures
+		case v1alpha1.KnobProved:
 			seen[name] = "proved by " + knob.Evidence
-		case knob.Verdict == v1alpha1.KnobNotApplicable:
+		case v1alpha1.KnobNotApplicable:
 			seen[name] = "no effect"
 		default:
 			t.Errorf("%s is %s: wanted %q, found %q (%s)", name, knob.Verdict, knob.Wanted, knob.Found, knob.Evidence)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
@@ -43,7 +44,12 @@ func (s *subject) look(t *testing.T) catalog.Process {
 func (s *subject) ask(t *testing.T, database string, command bson.D) map[string]any {
 	t.Helper()
 	var answer bson.M
-	if err := connect(t, s.server).Database(database).RunCommand(t.Context(), command).Decode(&answer); err != nil {
+	err := s.client.Database(database).RunCommand(t.Context(), command).Decode(&answer)
+	if mongo.IsNetworkError(err) {
+		// The connection is from before a restart; every command here may be sent twice.
+		err = s.client.Database(database).RunCommand(t.Context(), command).Decode(&answer)
+	}
+	if err != nil {
 		t.Fatalf("%s: %v", command[0].Key, err)
 	}
 	return plain(answer).(map[string]any)
@@ -104,7 +110,7 @@ func (s *subject) set(t *testing.T, name string, value any) {
 func (s *subject) awaitSet(t *testing.T, settings catalog.Settings) {
 	t.Helper()
 	servers.Await(t, "the values that were sent", func(context.Context) error {
-		judged := verify.Member{Knobs: s.knobs(t, settings)}
+		judged := verify.Member{Knobs: s.knobs(t, settings)} //nolint:contextcheck // a look has the test's own context
 		if left := judged.Settable(); len(left) > 0 {
 			return fmt.Errorf("still different: %v", left)
 		}
@@ -115,7 +121,7 @@ func (s *subject) awaitSet(t *testing.T, settings catalog.Settings) {
 func (s *subject) awaitPrimary(t *testing.T) {
 	t.Helper()
 	servers.Await(t, "a primary", func(ctx context.Context) error {
-		hello, err := s.server.Member().Hello(ctx)
+		hello, err := s.server.Member().Hello(ctx) //nolint:contextcheck // the connection ends with the test
 		if err == nil && !hello.IsPrimary {
 			err = errors.New("it is not the primary yet")
 		}
@@ -136,7 +142,7 @@ func samples(t *testing.T, line catalog.Line, which int) catalog.Settings {
 		if pair, listed := sampleValues[knob.Name]; listed {
 			settings[knob.Name] = pair[which]
 		}
-		if _, listed := sampleValues[knob.Name]; !listed && knob.DerivedInto == "" && !knob.Fixed && !isListed(knob) {
+		if _, listed := sampleValues[knob.Name]; !listed && knob.DerivedInto == "" && !knob.Fixed && !knob.IsListed() {
 			t.Errorf("%s has no sample values", knob.Name)
 		}
 	}
@@ -144,12 +150,6 @@ func samples(t *testing.T, line catalog.Line, which int) catalog.Settings {
 		t.Fatalf("samples are refused: %v", problems)
 	}
 	return settings
-}
-
-// isListed tells that a row comes from the list of measured parameters, of which a few stand for all.
-func isListed(knob catalog.Knob) bool {
-	const prefix = "setParameters."
-	return len(knob.Name) > len(prefix) && knob.Name[:len(prefix)] == prefix
 }
 
 var sampleValues = map[string][2]catalog.Value{
