@@ -37,7 +37,7 @@ type Reading struct {
 // dots and spaces).
 func lookup(document map[string]any, path string) (any, bool) {
 	var at any = document
-	for _, key := range strings.SplitSeq(path, "/") {
+	for key := range strings.SplitSeq(path, "/") {
 		inner, ok := at.(map[string]any)
 		if !ok {
 			return nil, false

@@ -166,7 +166,7 @@ func tryStart(t *testing.T, version, config string) (started bool, log string) {
 // namedIn are the parameters that the complaint of a server names.
 func namedIn(log string, given map[string]catalog.Measured) []string {
 	var named []string
-	for _, line := range strings.SplitSeq(log, "\n") {
+	for line := range strings.SplitSeq(log, "\n") {
 		if !strings.Contains(line, "arameter") {
 			continue
 		}
