@@ -3,7 +3,9 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,8 +56,26 @@ func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after
 		if is.Status == row.bad {
 			kind = corev1.EventTypeWarning
 		}
-		r.Recorder.Eventf(tuning, nil, kind, is.Reason, row.action, "%s", is.Message)
+		r.say(tuning, kind, is.Reason, row.action, is.Message)
 	}
+}
+
+// longestNote is what Kubernetes takes as the text of an event. A longer one is refused, and nobody would
+// ever hear of it.
+const longestNote = 1024
+
+// say writes one event. The recorder takes events about the same state of an object that differ in their
+// text only for one, and keeps the first text; so what is told at the same time goes into one event.
+func (r *MongoTuningReconciler) say(tuning *v1alpha1.MongoTuning, kind, reason, action string, notes ...string) {
+	if len(notes) == 0 {
+		return
+	}
+	note := strings.Join(notes, "; ")
+	if len(note) > longestNote {
+		const more = "..."
+		note = strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
+	}
+	r.Recorder.Eventf(tuning, nil, kind, reason, action, "%s", note)
 }
 
 // tellBreaches tells which gauges left their range for too long, and which are back.
@@ -66,18 +86,28 @@ func (r *MongoTuningReconciler) tellBreaches(tuning *v1alpha1.MongoTuning, befor
 			return breach.Limit == other.Limit && breach.Member == other.Member && breach.Since.Equal(&other.Since)
 		}
 	}
+	var reasons []string
+	sentences := map[string][]string{}
 	for _, breach := range after {
 		judgement, known := gauges.Of(breach.Member).Judgement(breach.Limit)
 		if known && !slices.ContainsFunc(before, same(breach)) {
-			r.Recorder.Eventf(tuning, nil, corev1.EventTypeWarning, judgement.Reason(), "Verify", "%s", judgement.Sentence())
+			reason := judgement.Reason()
+			if sentences[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			sentences[reason] = append(sentences[reason], judgement.Sentence())
 		}
 	}
+	for _, reason := range reasons {
+		r.say(tuning, corev1.EventTypeWarning, reason, "Verify", sentences[reason]...)
+	}
+	var back []string
 	for _, breach := range before {
 		if !slices.ContainsFunc(after, same(breach)) {
-			r.Recorder.Eventf(tuning, nil, corev1.EventTypeNormal, v1alpha1.EventBackInRange, "Verify",
-				"%s of %s is back in its range, or no longer held to limit %s", breach.Gauge, breach.Member, breach.Limit)
+			back = append(back, fmt.Sprintf("%s of %s is back in its range, or no longer held to limit %s", breach.Gauge, breach.Member, breach.Limit))
 		}
 	}
+	r.say(tuning, corev1.EventTypeNormal, v1alpha1.EventBackInRange, "Verify", back...)
 }
 
 // tellTurn tells that a change went to its next step, once that is written.
@@ -89,7 +119,7 @@ func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, facts sta
 	if facts.Action.Progress.Rollout.Breach != "" {
 		kind = corev1.EventTypeWarning
 	}
-	r.Recorder.Eventf(tuning, nil, kind, facts.Action.Reason, facts.Action.Kind.String(), "%s", facts.Action.Message)
+	r.say(tuning, kind, facts.Action.Reason, facts.Action.Kind.String(), facts.Action.Message)
 }
 
 // tellDrift tells what was changed by hand: that it was set back, or that it is left and why. What is
@@ -105,7 +135,9 @@ func (r *MongoTuningReconciler) tellDrift(tuning *v1alpha1.MongoTuning, before v
 			reason = v1alpha1.EventDriftHeld
 		}
 	}
+	var found []string
 	for _, drift := range facts.Action.Drift {
-		r.Recorder.Eventf(tuning, nil, kind, reason, action, "%s", drift.String())
+		found = append(found, drift.String())
 	}
+	r.say(tuning, kind, reason, action, found...)
 }

@@ -62,6 +62,7 @@ func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.Mong
 	cluster.Weigh(r.gauges.judge(tuning, goal, cluster))
 	cluster.Settled = status.Settled(tuning.Status, tuning.Generation, goal.Revision)
 	cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
+	cluster.Proceed = tuning.Annotations[v1alpha1.AnnotationProceed] == goal.Revision
 	if asked := tuning.Annotations[v1alpha1.AnnotationRetry]; asked == goal.Revision || strings.HasPrefix(asked, goal.Revision+"/") {
 		cluster.Retry = asked
 	}

@@ -101,13 +101,22 @@ func (r *MongoTuningReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		facts.Stall, err = stall, nil
 	}
 	if err != nil {
-		// Without a look there is nothing true to say, so the status stays as it was.
-		return ctrl.Result{}, err
+		return ctrl.Result{}, errors.Join(err, r.recordFailure(ctx, tuning, facts, err))
 	}
 	if err := r.record(ctx, tuning, facts); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: nextLook(facts, verify.Period(tuning.Spec.Verification))}, nil
+}
+
+// recordFailure tells in the status why the act that was chosen failed; it is tried again with backoff.
+// Without a look there is nothing true to say, and the status stays as it was.
+func (r *MongoTuningReconciler) recordFailure(ctx context.Context, tuning *v1alpha1.MongoTuning, facts status.Facts, failure error) error {
+	if len(facts.Cluster.ReplicaSets) == 0 {
+		return nil
+	}
+	facts.Action = plan.Action{Kind: plan.Wait, Reason: facts.Action.Reason, Message: "failed and will be tried again: " + failure.Error()}
+	return r.record(ctx, tuning, facts)
 }
 
 // reconcile tells the job in order. It performs at most one act and then returns; a refused or

@@ -54,7 +54,7 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, goal plan.Wanted, a
 	if err != nil {
 		return fmt.Errorf("%s: %w", action.Message, err)
 	}
-	r.Recorder.Eventf(cluster.Tuning, nil, corev1.EventTypeNormal, action.Reason, action.Kind.String(), "%s", action.Message)
+	r.say(cluster.Tuning, corev1.EventTypeNormal, action.Reason, action.Kind.String(), action.Message)
 	return nil
 }
 

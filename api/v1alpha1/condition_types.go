@@ -125,5 +125,9 @@ const AnnotationSuspend = "mongotuning.io/suspend"
 // To retry the same revision once more, append a slash and anything: "demo-1a2b3c4d5e/2".
 const AnnotationRetry = "mongotuning.io/retry"
 
+// AnnotationProceed set to the name of the wanted revision lets it restart members although a limit was
+// broken before the change began.
+const AnnotationProceed = "mongotuning.io/proceed"
+
 // Finalizer keeps a deleted MongoTuning until its deletionPolicy and dataRetention are carried out.
 const Finalizer = "mongotuning.io/cluster"

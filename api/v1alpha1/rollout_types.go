@@ -92,6 +92,14 @@ type RolloutStatus struct {
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
+	// breachedBefore are the names of the limits that were broken when the change began. They do not stop
+	// it, since it may be the cure; but a restart then needs the proceed annotation.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	BreachedBefore []string `json:"breachedBefore,omitempty"`
+
 	// breach says in a sentence what stopped the change; empty while nothing did.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

@@ -37,6 +37,8 @@ type Cluster struct {
 	Restarts bool
 	// Retry is the value of the retry annotation when it names the wanted revision.
 	Retry string
+	// Proceed tells that the proceed annotation names the wanted revision.
+	Proceed bool
 	// HeldBack says why the wanted revision is not begun; empty when it may be.
 	HeldBack string
 	// Trials are the trial starts that were made, by the name of the file that was tried.

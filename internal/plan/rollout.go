@@ -127,6 +127,9 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 		}
 		return action
 	case verdict.NeedsRestart() || outdated:
+		if closed := cluster.restartNeedsConsent(); closed != "" {
+			return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "%s has to restart and waits: %s", member.Name, closed)
+		}
 		return s.restart(member)
 	case verdict.Stuck() != nil:
 		stuck := verdict.Stuck()
@@ -156,6 +159,18 @@ func (s ReplicaSet) reviveOrWait(member observed.Member, outdated bool) Action {
 		return action
 	}
 	return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for member %s: %s", member.Name, why(member))
+}
+
+// restartNeedsConsent says why nobody is restarted for a change that began while a limit was broken: it
+// may be the cure, and a restart may be the last straw. A return asks nobody.
+func (c Cluster) restartNeedsConsent() string {
+	rollout := c.Progress.Rollout
+	returning := rollout.Step == v1alpha1.StepReturning || rollout.Step == v1alpha1.StepReturned
+	if len(rollout.BreachedBefore) == 0 || returning || c.Proceed {
+		return ""
+	}
+	return fmt.Sprintf("limit %s was broken before the change began; set the annotation %s=%s to restart members all the same",
+		rollout.BreachedBefore[0], v1alpha1.AnnotationProceed, c.Revision)
 }
 
 // maxLag is how far behind a secondary may be when another member is taken away. Heartbeats make the

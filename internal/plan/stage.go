@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,7 +129,8 @@ func (c Cluster) begin() Action {
 		return Action{Kind: Wait, Reason: v1alpha1.ReasonWaitingForMembers, Message: "a change waits to begin: " + closed}
 	}
 	progress.Retried = c.Retry
-	progress.Rollout = v1alpha1.RolloutStatus{Revision: c.Revision, Step: c.First}
+	// The cure is not forbidden: what is broken already does not speak against a change.
+	progress.Rollout = v1alpha1.RolloutStatus{Revision: c.Revision, Step: c.First, BreachedBefore: c.brokenLimits()}
 	if c.First != v1alpha1.StepCanary {
 		return c.turn(progress, v1alpha1.ReasonApplying, "revision %s changes nothing on shard members and begins with step %s", c.Revision, c.First)
 	}
@@ -345,8 +347,8 @@ func (c Cluster) confirm() Action {
 	for _, set := range c.ReplicaSets {
 		for _, member := range set.Seen.Members {
 			health := set.Health[member.Name]
-			if health.Breach != "" {
-				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until all is in range: %s", health.Breach)
+			if broken := cmp.Or(health.Breach, health.BrokenBefore); broken != "" {
+				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until all is in range: %s", broken)
 			}
 			if health.Unknown != "" {
 				return set.memberAction(Wait, member, v1alpha1.ReasonVerifying, "waiting until %s is known to be in range: %s", member.Name, health.Unknown)
