@@ -60,7 +60,8 @@ func TrialConfig(set ReplicaSet, settings catalog.Settings) string {
 }
 
 // CacheFits tells whether the cache that a member's file asks for stays within what a memory limit in
-// bytes (0 for none) may hold. A file that cannot be read fits nothing.
+// bytes (0 for none) may hold, both counted in whole MiB as the server does. A file that cannot be read
+// fits nothing.
 func CacheFits(file string, memoryLimit int64) bool {
 	var document struct {
 		Storage struct {
@@ -74,7 +75,8 @@ func CacheFits(file string, memoryLimit int64) bool {
 	if err := yaml.Unmarshal([]byte(file), &document); err != nil {
 		return false
 	}
-	return memoryLimit == 0 || document.Storage.WiredTiger.EngineConfig.CacheSizeGB <= catalog.LargestCacheGB(memoryLimit)
+	wanted := catalog.CacheBytes(document.Storage.WiredTiger.EngineConfig.CacheSizeGB)
+	return memoryLimit == 0 || wanted <= catalog.CacheBytes(catalog.LargestCacheGB(memoryLimit))
 }
 
 // MongosConfig is the configuration file of the routers.
