@@ -30,10 +30,22 @@ func rollout(cluster Cluster, set ReplicaSet) Action {
 			return action
 		}
 	}
-	if templateDiffers {
+	if templateDiffers && set.isReachedWhole() {
 		return set.action(Stall, v1alpha1.ReasonInvalidTuning, "the pod template of %s cannot be written: a member's file asks for more cache than the new memory limit holds", set.Name)
 	}
 	return Action{Kind: Nothing}
+}
+
+// isReachedWhole tells that a change on its way concerns all members or none. While it concerns some, a
+// template that the files of the others do not fit under waits for its turn.
+func (s ReplicaSet) isReachedWhole() bool {
+	reached := 0
+	for _, target := range s.Targets {
+		if target.Changed {
+			reached++
+		}
+	}
+	return reached == 0 || reached == len(s.Targets)
 }
 
 // staleKeyFile is a pod that has another key file than the one in the Secret.
@@ -63,7 +75,7 @@ func (s ReplicaSet) filesFit() bool {
 func Fitting(settings catalog.Settings, memoryLimit int64) catalog.Settings {
 	wanted, ok := settings[catalog.CacheSizeGB].AsFloat()
 	most := catalog.LargestCacheGB(memoryLimit)
-	if !ok || memoryLimit == 0 || wanted <= most {
+	if !ok || memoryLimit == 0 || catalog.CacheBytes(wanted) <= catalog.CacheBytes(most) {
 		return settings
 	}
 	fitting := maps.Clone(settings)
@@ -105,11 +117,13 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 		action.Recreate = !member.Serves() && member.Pod.Exited != nil
 		return action
 	}
-	outdated := s.Seen.TemplateHash == s.TemplateHash && !slices.Contains(target.Templates, member.Pod.TemplateHash)
+	isOnTarget := slices.Contains(target.Templates, member.Pod.TemplateHash)
+	outdated := s.Seen.TemplateHash == s.TemplateHash && !isOnTarget
 	if !member.Serves() {
 		return s.reviveOrWait(member, outdated)
 	}
-	if found := member.Look.Process.Version; !outdated && found != cluster.Version && found != (catalog.Version{}) {
+	// A pod of another template may well run the version of before: its turn comes.
+	if found := member.Look.Process.Version; isOnTarget && found != cluster.Version && found != (catalog.Version{}) {
 		return s.memberAction(Stall, member, v1alpha1.ReasonVersionMismatch,
 			"%s runs MongoDB %s, mongodb.version declares %s: declare the version of the image", member.Name, found, cluster.Version)
 	}
