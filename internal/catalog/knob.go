@@ -209,16 +209,31 @@ func Knobs(component v1alpha1.Component) []Knob {
 	return rows
 }
 
-// KnobsOn are the rows that apply to a kind of process of one release line, as they are on that line.
+// KnobsOn are the rows that apply to a kind of process of one release line, as they are on that line. They
+// are made once, since every look at every member goes through them; nobody may change them.
 func KnobsOn(component v1alpha1.Component, line Line) []Knob {
+	key := kindOnLine{component, line}
+	if rows, made := rowsOn.Load(key); made {
+		return rows.([]Knob) //nolint:errcheck,forcetypeassert // only stored below
+	}
 	var rows []Knob
 	for _, knob := range Knobs(component) {
 		if knob.Versions.Includes(line) {
 			rows = append(rows, knob.On(line))
 		}
 	}
+	rows = slices.Clip(rows)
+	rowsOn.Store(key, rows)
 	return rows
 }
+
+type kindOnLine struct {
+	component v1alpha1.Component
+	line      Line
+}
+
+// rowsOn holds what KnobsOn has made.
+var rowsOn sync.Map
 
 // All are all rows, in the order of the table.
 func All() []Knob {
