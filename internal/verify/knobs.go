@@ -44,7 +44,7 @@ type Knob struct {
 // value which was declared once, or set by hand, does not stay in force unseen; of these only the ones
 // that differ are returned. fileIsCurrent tells that the member's file holds the declared values, so
 // that a difference in a knob that takes a restart is waiting for one.
-func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurrent bool, process catalog.Process) []Knob {
+func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurrent bool, process catalog.Process) []Knob { //nolint:revive // a fact about the member, not a mode
 	var judged []Knob
 	for _, row := range catalog.KnobsOn(component, process.Version.Line()) {
 		if row.DerivedInto != "" {
@@ -56,9 +56,13 @@ func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurren
 		}
 		var knob Knob
 		if wanted == "" {
-			knob = judgeLeftover(row, fileIsCurrent, process)
+			knob = judgeLeftover(row, process)
 		} else {
-			knob = judgeKnob(row, wanted, fileIsCurrent, process)
+			knob = judgeKnob(row, wanted, process)
+		}
+		if knob.differs() && knob.Cure != Setting && !fileIsCurrent {
+			// A restart now would bring the old file's value back; the file comes first.
+			knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Restarting
 		}
 		knob.Declared = declared
 		if declared || knob.differs() {
@@ -68,7 +72,7 @@ func Knobs(component v1alpha1.Component, settings catalog.Settings, fileIsCurren
 	return judged
 }
 
-func judgeKnob(row catalog.Knob, wanted catalog.Value, fileIsCurrent bool, process catalog.Process) Knob {
+func judgeKnob(row catalog.Knob, wanted catalog.Value, process catalog.Process) Knob {
 	reading := row.Read(process)
 	knob := Knob{Knob: row, Wanted: wanted, Found: reading.Value, Evidence: reading.Evidence}
 	switch {
@@ -82,8 +86,6 @@ func judgeKnob(row catalog.Knob, wanted catalog.Value, fileIsCurrent bool, proce
 		knob.Verdict = v1alpha1.KnobProved
 	case !row.NeedsRestart():
 		knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Setting
-	case !fileIsCurrent:
-		knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Restarting
 	case !row.Same(wanted, row.StartedWith(process)):
 		knob.Verdict, knob.Cure = v1alpha1.KnobPendingRestart, Restarting
 	default:
@@ -94,16 +96,13 @@ func judgeKnob(row catalog.Knob, wanted catalog.Value, fileIsCurrent bool, proce
 
 // judgeLeftover judges a knob that nobody declares and whose default is not known: the process must not
 // have been started with a value of its own. Only a new process returns to the default.
-func judgeLeftover(row catalog.Knob, fileIsCurrent bool, process catalog.Process) Knob {
+func judgeLeftover(row catalog.Knob, process catalog.Process) Knob {
 	knob := Knob{Knob: row, Found: row.StartedWith(process)}
 	if knob.Found == "" || !row.ReturnsByRestart() {
 		return knob
 	}
 	knob.Evidence = "getCmdLineOpts; nobody declares it any more"
-	knob.Verdict, knob.Cure = v1alpha1.KnobMismatched, Restarting
-	if fileIsCurrent {
-		knob.Verdict = v1alpha1.KnobPendingRestart
-	}
+	knob.Verdict, knob.Cure = v1alpha1.KnobPendingRestart, Restarting
 	return knob
 }
 
