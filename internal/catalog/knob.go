@@ -10,6 +10,7 @@ package catalog
 import (
 	"math"
 	"slices"
+	"sync"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 )
