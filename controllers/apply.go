@@ -57,9 +57,13 @@ func (r *MongoTuningReconciler) applyHarmless(ctx context.Context, goal plan.Wan
 // changes it, one key at a time.
 func (r *MongoTuningReconciler) ensureFiles(ctx context.Context, cluster desired.Cluster, set desired.ReplicaSet) error {
 	name := naming.ConfigFiles(set.Name)
-	err := r.Get(ctx, types.NamespacedName{Namespace: cluster.Tuning.Namespace, Name: name}, &corev1.ConfigMap{})
-	if err == nil || !apierrors.IsNotFound(err) {
-		return err
+	live := &corev1.ConfigMap{}
+	err := r.Get(ctx, types.NamespacedName{Namespace: cluster.Tuning.Namespace, Name: name}, live)
+	if err == nil {
+		return r.takeUpFiles(ctx, cluster.Tuning, live)
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
 	files := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -79,10 +83,21 @@ func (r *MongoTuningReconciler) ensureFiles(ctx context.Context, cluster desired
 	if err := r.Uncached.Get(ctx, client.ObjectKeyFromObject(files), files); err != nil {
 		return fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
-	if foreign(files, cluster.Tuning) {
-		return &foreignObjectError{kind: "ConfigMap", name: name}
+	return r.takeUpFiles(ctx, cluster.Tuning, files)
+}
+
+// takeUpFiles makes the files that an earlier MongoTuning of this name left behind belong to this one,
+// as they are. Everything else is taken up by being applied.
+func (r *MongoTuningReconciler) takeUpFiles(ctx context.Context, owner *v1alpha1.MongoTuning, files *corev1.ConfigMap) error {
+	if metav1.IsControlledBy(files, owner) {
+		return nil
 	}
-	return nil
+	if foreign(files, owner) {
+		return &foreignObjectError{kind: "ConfigMap", name: files.Name}
+	}
+	before := files.DeepCopy()
+	files.OwnerReferences = append(files.OwnerReferences, *metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind("MongoTuning")))
+	return wrap(r.Patch(ctx, files, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})), "take up ConfigMap "+files.Name)
 }
 
 // wrap says what failed; nil stays nil.

@@ -49,10 +49,11 @@ func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.M
 	return nil
 }
 
-// orphan takes the owner away from everything the object owns.
+// orphan takes the owner away from everything the object owns but its revisions, which say nothing
+// without its status.
 func (r *MongoTuningReconciler) orphan(ctx context.Context, tuning *v1alpha1.MongoTuning) error {
 	for _, list := range []client.ObjectList{
-		&appsv1.StatefulSetList{}, &appsv1.DeploymentList{}, &appsv1.ControllerRevisionList{},
+		&appsv1.StatefulSetList{}, &appsv1.DeploymentList{},
 		&corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
 	} {

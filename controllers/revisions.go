@@ -98,13 +98,15 @@ func (r *MongoTuningReconciler) recordRevision(ctx context.Context, want wanted)
 	return nil
 }
 
-// revisions are the recorded ones, oldest first.
+// revisions are the recorded ones, oldest first. StatefulSets give their own revisions the labels of
+// their pods; those are not ours to count or to delete.
 func (r *MongoTuningReconciler) revisions(ctx context.Context, tuning *v1alpha1.MongoTuning) ([]appsv1.ControllerRevision, error) {
 	list := &appsv1.ControllerRevisionList{}
 	err := r.List(ctx, list, client.InNamespace(tuning.Namespace), client.MatchingLabels(naming.Labels(tuning.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("list revisions: %w", err)
 	}
+	list.Items = slices.DeleteFunc(list.Items, func(record appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&record, tuning) })
 	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list.Items, nil
 }
