@@ -6,6 +6,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -56,8 +57,11 @@ func (w *watched) look() map[string]verify.MemberGauges {
 		seen.Members = nil
 		for _, server := range w.set.Servers {
 			look := w.databases.Look(ctx, Server{PodUID: server.Address, Address: server.Address, Line: w.line, WantsOplog: true}, w.as)
-			if look.Error != "" || look.OplogError != "" {
-				return errText(look.Error + look.OplogError)
+			switch {
+			case look.LockedOut:
+				return errors.New("the operator's user has not come to " + server.Address)
+			case look.Error != "" || look.OplogError != "":
+				return errors.New(look.Error + look.OplogError)
 			}
 			seen.Members = append(seen.Members, observed.Member{Name: server.Address, Pod: observed.Pod{Exists: true, UID: server.Address}, Look: look})
 		}
@@ -74,10 +78,6 @@ func (w *watched) look() map[string]verify.MemberGauges {
 	}
 	return found
 }
-
-type errText string
-
-func (e errText) Error() string { return string(e) }
 
 func (w *watched) pause() {
 	w.t.Helper()

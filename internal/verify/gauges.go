@@ -154,13 +154,21 @@ func measureAll(subject Subject) []Measurement {
 // measurement says so.
 func (s Subject) status() (status serverstatus.Status, none Measurement, ok bool) {
 	if s.Member.Look.Status == nil {
-		why := s.Member.Look.Error
-		if why == "" {
-			why = "the member was not asked"
-		}
-		return status, unmeasured(Unanswered, "serverStatus was not answered: "+why), false
+		return status, unmeasured(Unanswered, "serverStatus was not answered: "+s.silence()), false
 	}
 	return *s.Member.Look.Status, Measurement{}, true
+}
+
+// silence is why a member did not answer.
+func (s Subject) silence() string {
+	switch look := s.Member.Look; {
+	case look.Error != "":
+		return look.Error
+	case look.LockedOut:
+		return "it does not know the operator's user yet"
+	default:
+		return "it was not asked"
+	}
 }
 
 // version is the server's release line, for sentences about what it does not show.

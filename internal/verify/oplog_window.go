@@ -27,13 +27,8 @@ var oplogWindow = Gauge{
 }
 
 func (s Subject) oplogError() string {
-	look := s.Member.Look
-	switch {
-	case look.OplogError != "":
-		return look.OplogError
-	case look.Error != "":
-		return look.Error
-	default:
-		return "the member was not asked"
+	if said := s.Member.Look.OplogError; said != "" {
+		return said
 	}
+	return s.silence()
 }
