@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/observed"
+	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/test/builders"
+)
+
+// facts are all that a random snapshot is made of.
+var facts = []builders.Fact{
+	builders.HasNoPod, builders.IsSilent, builders.IsBeingDeleted, builders.IsNotReady, builders.IsRecovering,
+	builders.IsPrimary, builders.IsSecondary, builders.IsUninitiated, builders.IsLockedOut,
+	builders.HasOldTemplate, builders.HasOldFile, builders.HasFileWithCache("1.7"),
+	builders.NeedsSetting, builders.NeedsRestart, builders.IsStuck, builders.Runs("4.4.3"),
+	builders.Lags(10 * time.Second), builders.Lags(11 * time.Second), builders.SendsNoHeartbeats,
+	builders.Exited(0, 3), builders.Exited(14, 2), builders.Exited(137, 2),
+}
+
+// bases are snapshots to start from, built once.
+var bases = func() []*builders.Snapshot {
+	return []*builders.Snapshot{
+		cluster().InForce(), cluster().Shards(2).InForce(), cluster().Members(1).InForce(), cluster().Members(5).InForce(),
+		cluster().FirstSeen(),
+	}
+}
+
+// drawSnapshot is a base of which up to six things are otherwise.
+func drawSnapshot(t *rapid.T, from []*builders.Snapshot) *builders.Snapshot {
+	snapshot := from[rapid.IntRange(0, len(from)-1).Draw(t, "base")].Clone()
+	for range rapid.IntRange(0, 6).Draw(t, "how many things are otherwise") {
+		set := snapshot.ReplicaSets[rapid.IntRange(0, len(snapshot.ReplicaSets)-1).Draw(t, "set")]
+		member := set.Pods()[rapid.IntRange(0, len(set.Seen.Members)-1).Draw(t, "member")]
+		snapshot.Where(member, facts[rapid.IntRange(0, len(facts)-1).Draw(t, "fact")])
+	}
+	if rapid.IntRange(0, 9).Draw(t, "template differs") == 0 {
+		snapshot.TemplateDiffers(snapshot.ReplicaSets[0].Name)
+	}
+	if rapid.IntRange(0, 9).Draw(t, "mongos is silent") == 0 {
+		snapshot.Mongos.Answered = false
+	}
+	return snapshot
+}
+
+func TestActionsAreSafeWhateverIsSeen(t *testing.T) {
+	from := bases()
+	rapid.Check(t, func(t *rapid.T) {
+		snapshot := drawSnapshot(t, from)
+		action := snapshot.Next()
+		if again := snapshot.Next(); !cmp.Equal(action, again) {
+			t.Fatalf("the same snapshot led to two actions: %+v and %+v", action, again)
+		}
+		if action.Reason == "" || action.Message == "" {
+			t.Fatalf("%s does not say why", action.Kind)
+		}
+		if action.ReplicaSet == "" {
+			if action.IsAct() {
+				t.Fatalf("%s names no replica set", action.Kind)
+			}
+			return
+		}
+		set := snapshot.Set(action.ReplicaSet)
+		checkAct(t, action, *set)
+		if action.Kind == plan.Restart || action.Kind == plan.StepDown {
+			checkDisturbance(t, action, *set)
+		}
+	})
+}
+
+// checkDisturbance holds a restart or a step down to the gates, in words of its own.
+func checkDisturbance(t *rapid.T, action plan.Action, set plan.ReplicaSet) {
+	primaries := 0
+	var target observed.Member
+	for _, member := range set.Seen.Members {
+		if member.Look.State == observed.StatePrimary {
+			primaries++
+		}
+		if member.Name == action.Member {
+			target = member
+			continue
+		}
+		switch {
+		case !member.Pod.Exists, member.Pod.Terminating, !member.Pod.Ready:
+			t.Fatalf("%s of %s while pod %s is away", action.Kind, action.Member, member.Name)
+		case member.Look.State != observed.StatePrimary && member.Look.State != observed.StateSecondary:
+			t.Fatalf("%s of %s while %s does not serve", action.Kind, action.Member, member.Name)
+		}
+		if lag, known := set.Seen.Lag(set.Hosts[member.Name]); !known || lag > 10*time.Second {
+			t.Fatalf("%s of %s while %s is %s behind (known: %t)", action.Kind, action.Member, member.Name, lag, known)
+		}
+	}
+	if primaries != 1 {
+		t.Fatalf("%s of %s while %d members claim to lead", action.Kind, action.Member, primaries)
+	}
+	if set.Verdicts[target.Name].Unknown != "" || !target.Serves() {
+		t.Fatalf("%s of %s, of which nothing is known", action.Kind, action.Member)
+	}
+	leads := target.Look.State == observed.StatePrimary
+	if action.Kind == plan.StepDown && !leads {
+		t.Fatalf("%s is asked to step down and does not lead", action.Member)
+	}
+	if action.Kind == plan.Restart && leads && set.Members > 1 {
+		t.Fatalf("the primary %s is restarted without handing over", action.Member)
+	}
+}
+
+// checkAct holds the other actions to what has to be true of them.
+func checkAct(t *rapid.T, action plan.Action, set plan.ReplicaSet) {
+	var target observed.Member
+	for _, member := range set.Seen.Members {
+		if member.Name == action.Member {
+			target = member
+		}
+		if action.Kind == plan.Initiate && member.Look.State != observed.StateUninitiated {
+			t.Fatalf("the set is initiated while %s is not known to be empty", member.Name)
+		}
+		if file := set.Seen.Files[member.Name]; action.Kind == plan.WriteTemplate && !desired.CacheFits(file, set.Resources.Limits.Memory.Value()) {
+			t.Fatalf("the template is written while the file of %s does not fit under it", member.Name)
+		}
+	}
+	if target.Pod.UID != action.PodUID {
+		t.Fatalf("%s names pod %q, seen was %q", action.Kind, action.PodUID, target.Pod.UID)
+	}
+	switch action.Kind {
+	case plan.SetParameters:
+		if !target.Serves() || set.Verdicts[target.Name].Unknown != "" || action.Changes.IsEmpty() {
+			t.Fatalf("values are set on %s, of which nothing is known, or none are", target.Name)
+		}
+	case plan.Recreate:
+		if target.Serves() || !target.Pod.Exists || target.Pod.Terminating {
+			t.Fatalf("the pod of %s is made anew although it serves, is not there or is on its way out", target.Name)
+		}
+	case plan.CreateUsers:
+		if target.Look.State != observed.StatePrimary || !target.Look.LockedOut {
+			t.Fatalf("users are made on %s, which does not lead or knows them", target.Name)
+		}
+	case plan.WriteConfig:
+		if action.File == "" || action.File == set.Seen.Files[target.Name] {
+			t.Fatalf("the file of %s is written and nothing changes", target.Name)
+		}
+	default:
+	}
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan_test
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/desired"
+	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/test/builders"
+	"github.com/mongotuning/mongotuning/test/scripted"
+)
+
+// manySteps are more than any change of the clusters below takes.
+const manySteps = 400
+
+// run lets actions take effect until there is nothing to do, and fails as soon as a file would ask more
+// cache of a pod than its limit holds.
+func run(t fatal, cluster *scripted.Cluster, disturb func(step int)) (last plan.Action, counts map[plan.Kind]int) {
+	counts = map[plan.Kind]int{}
+	for step := range manySteps {
+		disturb(step)
+		cluster.Tick()
+		if members := cluster.Overcommitted(); len(members) > 0 {
+			t.Fatalf("step %d, after %s: these would not fit into their pods: %v", step, last.Message, members)
+		}
+		last = cluster.Next()
+		if !last.IsAct() && last.Kind != plan.Wait {
+			return last, counts
+		}
+		counts[last.Kind]++
+		if err := cluster.Perform(last); err != nil && last.Kind != plan.StepDown && last.Kind != plan.Initiate {
+			t.Fatalf("step %d, %s: %v", step, last.Message, err)
+		}
+	}
+	t.Fatalf("no end after %d steps; the last was %s: %s", manySteps, last.Kind, last.Message)
+	return last, counts
+}
+
+type fatal interface {
+	Fatalf(format string, args ...any)
+}
+
+func undisturbed(int) {}
+
+func TestMemoryAndCacheTravelTogether(t *testing.T) {
+	cluster := func() *builders.Cluster { return builders.ShardedCluster().ConfigServers(1).Soak(0) }
+	for _, change := range []struct {
+		name     string
+		from, to *builders.Cluster
+		restarts int
+	}{
+		{"both shrink: the cache goes first, online", cluster().Memory("4Gi").CacheGB(3), cluster().Memory("1Gi").CacheGB(0.5), 3},
+		{"both grow: the limit goes first, by restarts", cluster().Memory("1Gi").CacheGB(0.5), cluster().Memory("4Gi").CacheGB(3), 3},
+		{"only the cache shrinks: nobody restarts", cluster().Memory("4Gi").CacheGB(3), cluster().Memory("4Gi").CacheGB(1), 0},
+		{"only the cache grows: nobody restarts", cluster().Memory("4Gi").CacheGB(1), cluster().Memory("4Gi").CacheGB(3), 0},
+		{"the limit grows from none", cluster().Memory("").CacheGB(2), cluster().Memory("4Gi").CacheGB(3), 3},
+		{"the limit goes away", cluster().Memory("2Gi").CacheGB(1), cluster().Memory("").CacheGB(8), 3},
+		{"the cache is exactly the share of a limit that is no whole number of MiB", cluster().Memory("2Gi").CacheGB(0.6), cluster().Memory("768Mi").CacheGB(0.6), 3},
+		{"the cache grows to exactly such a share", cluster().Memory("512Mi").CacheGB(0.25), cluster().Memory("768Mi").CacheGB(0.6), 3},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			running := change.from.Running()
+			running.Desired = change.to.Desired()
+			last, counts := run(t, running, undisturbed)
+			if last.Kind != plan.Nothing {
+				t.Errorf("ended in %s: %s", last.Kind, last.Message)
+			}
+			if counts[plan.Restart] != change.restarts {
+				t.Errorf("%d restarts, wanted %d: %v", counts[plan.Restart], change.restarts, counts)
+			}
+			wanted, _ := running.Desired.Resolved.Settings[v1alpha1.ComponentShardMember]["cacheSizeGB"].AsFloat()
+			if got := running.Servers.CacheOf(second); got != int64(wanted*1024)<<20 {
+				t.Errorf("%d bytes of cache run, wanted is %g GB", got, wanted)
+			}
+		})
+		t.Run(change.name+", a pod dying at any step", func(t *testing.T) {
+			at, happened := 0, true
+			for ; happened; at++ {
+				happened = false
+				running := change.from.Running()
+				running.Desired = change.to.Desired()
+				last, _ := run(t, running, func(step int) {
+					if step == at {
+						happened = true
+						running.Kill([]string{first, second, third}[at%3])
+					}
+				})
+				if last.Kind != plan.Nothing {
+					t.Fatalf("killed at step %d: ended in %s: %s", at, last.Kind, last.Message)
+				}
+			}
+		})
+	}
+}
+
+func TestCountsOfDisturbances(t *testing.T) {
+	patch := func(c *builders.Cluster) *builders.Cluster { return c.Version("4.4.3") }
+	for _, change := range []struct {
+		name                string
+		members             int32
+		change              func(*builders.Cluster) *builders.Cluster
+		restarts, stepDowns int
+	}{
+		{"what can be set online restarts nobody", 3, func(c *builders.Cluster) *builders.Cluster { return c.DirtyTrigger(30) }, 0, 0},
+		{"what takes a restart restarts each member of the shards once", 3, func(c *builders.Cluster) *builders.Cluster { return c.Executor(v1alpha1.ServiceExecutorAdaptive) }, 6, 2},
+		{"both together restart each member once", 3, func(c *builders.Cluster) *builders.Cluster {
+			return c.DirtyTrigger(30).Executor(v1alpha1.ServiceExecutorAdaptive)
+		}, 6, 2},
+		{"another patch version restarts every mongod once", 3, patch, 9, 3},
+		{"a set of one member is restarted without handing over", 1, patch, 3, 0},
+		{"a set of five is restarted one by one", 5, patch, 15, 3},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			running := cluster().Shards(2).Members(change.members).Running()
+			running.Desired = change.change(cluster().Shards(2).Members(change.members)).Desired()
+			last, counts := run(t, running, undisturbed)
+			if last.Kind != plan.Nothing {
+				t.Errorf("ended in %s: %s", last.Kind, last.Message)
+			}
+			if counts[plan.Restart] != change.restarts || counts[plan.StepDown] != change.stepDowns {
+				t.Errorf("%d restarts and %d step downs, wanted %d and %d", counts[plan.Restart], counts[plan.StepDown], change.restarts, change.stepDowns)
+			}
+		})
+	}
+}
+
+func TestLostKeyFileIsReplacedEverywhere(t *testing.T) {
+	running := cluster().Shards(2).Running()
+	running.Desired.KeyFileID = "key-2"
+	last, counts := run(t, running, undisturbed)
+	if last.Kind != plan.Nothing || counts[plan.ReplaceKeyFile] != 3 || counts[plan.Restart] != 0 {
+		t.Errorf("ended in %s (%s) after %v", last.Kind, last.Message, counts)
+	}
+}
+
+// runFewer lowers the number of runs of a property whose every run is a long story, unless the caller asks
+// for a number.
+func runFewer(t *testing.T, checks int) {
+	t.Helper()
+	asked := flag.Lookup("rapid.checks")
+	if asked.Value.String() != asked.DefValue {
+		return
+	}
+	if err := asked.Value.Set(strconv.Itoa(checks)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = asked.Value.Set(asked.DefValue) })
+}
+
+// TestEveryStartEnds lets random faults happen to random changes. When the faults end, the plan has to
+// come to an end too, with everything in force.
+func TestEveryStartEnds(t *testing.T) {
+	runFewer(t, 20)
+	rapid.Check(t, func(t *rapid.T) {
+		shards := rapid.Int32Range(1, 2).Draw(t, "shards")
+		members := rapid.SampledFrom([]int32{1, 3}).Draw(t, "members")
+		draw := func(label string) *builders.Cluster {
+			wanted := cluster().Shards(shards).Members(members)
+			memory := rapid.SampledFrom([]int{512, 600, 768, 1024, 2000, 4096}).Draw(t, label+" memory in MiB")
+			share := rapid.SampledFrom([]float64{0.5, 0.7, 0.8}).Draw(t, label+" share of the cache")
+			wanted.Memory(fmt.Sprintf("%dMi", memory)).CacheGB(max(0.25, float64(memory)*share/1024))
+			if rapid.Bool().Draw(t, label+" dirty trigger") {
+				wanted.DirtyTrigger(rapid.Int32Range(6, 40).Draw(t, label+" percent"))
+			}
+			if rapid.Bool().Draw(t, label+" adaptive") {
+				wanted.Executor(v1alpha1.ServiceExecutorAdaptive)
+			}
+			return wanted.Version(rapid.SampledFrom([]string{"4.4.2", "4.4.3"}).Draw(t, label+" version"))
+		}
+		running := scripted.NewCluster(draw("first").Desired())
+		second := draw("second").Desired()
+		third := draw("third").Desired()
+		secondAt, thirdAt := rapid.IntRange(0, 50).Draw(t, "second at"), rapid.IntRange(0, 50).Draw(t, "third at")
+		const faultsUntil = 60
+		silent := ""
+		last, _ := run(t, running, func(step int) {
+			if step == secondAt {
+				running.Desired = second
+			}
+			if step == thirdAt {
+				running.Desired = third
+			}
+			pods := running.PodNames()
+			if step == faultsUntil {
+				running.Servers.Unsilence(silent)
+				for _, set := range desired.ReplicaSets(running.Desired.Tuning) {
+					for _, member := range set.Pods() {
+						running.Servers.LagBehind(member, 0)
+					}
+				}
+			}
+			if step >= faultsUntil || len(pods) == 0 {
+				return
+			}
+			pod := rapid.SampledFrom(pods).Draw(t, "pod")
+			switch rapid.IntRange(0, 19).Draw(t, "fault") {
+			case 0:
+				running.Kill(pod)
+			case 1:
+				running.Lose(pod)
+			case 2:
+				running.Servers.Unsilence(silent)
+				silent = pod
+				running.Servers.Silence(pod)
+			case 3:
+				running.Servers.LagBehind(pod, 30*time.Second)
+			case 4:
+				running.Servers.LagBehind(pod, 0)
+			}
+		})
+		if last.Kind != plan.Nothing && last.Kind != plan.Stall {
+			t.Fatalf("ended in %s: %s", last.Kind, last.Message)
+		}
+		if last.Kind == plan.Stall {
+			t.Fatalf("stalled although everything that is declared can be done: %s: %s", last.Reason, last.Message)
+		}
+	})
+}
