@@ -86,6 +86,9 @@ func Resolve(spec v1alpha1.MongoTuningSpec, base *v1alpha1.TuningProfileSpec) (R
 		resolved.Settings[b.component] = settings
 		resolved.Sources[b.component] = sources
 	}
+	if problems := limitProblems(spec.Verification, version.Line(), resolved.Settings[v1alpha1.ComponentShardMember]); len(problems) > 0 {
+		refused.Problems, refused.Reason = append(refused.Problems, problems...), v1alpha1.ReasonInvalidTuning
+	}
 	if len(refused.Problems) > 0 {
 		return Resolved{}, refused
 	}

@@ -30,6 +30,7 @@ type bound struct {
 func allBounds() []bound {
 	return slices.Concat(
 		clusterBounds(),
+		verificationBounds(),
 		storageBounds("spec.shards.storage"),
 		storageBounds("spec.configServers.storage"),
 		resourceBounds("spec.shards.resources"),

@@ -33,6 +33,7 @@ var exceptions = []exception{
 	{"nomaps", "mongos.placement.nodeSelector", "as shards.placement.nodeSelector"},
 	{"maxlength", "status.conditions.lastTransitionTime", "a time, which has a format"},
 	{"maxlength", "status.rollout.since", "a time, which has a format"},
+	{"maxlength", "status.breaches.since", "a time, which has a format"},
 }
 
 // finding is one broken API rule.

@@ -38,6 +38,7 @@ type change struct {
 func allRules() []rule {
 	return slices.Concat(
 		clusterRules(),
+		verificationRules(),
 		profileRules(),
 		storageRules("spec.shards.storage"),
 		storageRules("spec.configServers.storage"),
