@@ -215,7 +215,7 @@ func Knobs(component v1alpha1.Component) []Knob {
 func KnobsOn(component v1alpha1.Component, line Line) []Knob {
 	key := kindOnLine{component, line}
 	if rows, made := rowsOn.Load(key); made {
-		return rows.([]Knob) //nolint:errcheck,forcetypeassert // only stored below
+		return rows.([]Knob) //nolint:forcetypeassert // only stored below
 	}
 	var rows []Knob
 	for _, knob := range Knobs(component) {

