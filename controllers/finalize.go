@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,29 +14,28 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/naming"
 )
 
 // finalize carries out the deletion policy and lets the object go. With Delete the garbage collector
 // removes what the object owns; with Orphan nothing is owned any more and all of it stays. Volumes and
 // Secrets have no owner and stay, unless dataRetention asks for their removal.
-func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.MongoTuning) error {
+func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.MongoTuning) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(tuning, v1alpha1.Finalizer) {
-		return nil
+		return ctrl.Result{}, nil
 	}
-	switch {
-	case tuning.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan:
+	if tuning.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan {
 		if err := r.orphan(ctx, tuning); err != nil {
-			return err
+			return ctrl.Result{}, err
 		}
-	case tuning.Spec.DataRetention == v1alpha1.DataRetentionDelete:
-		if err := r.deleteSecrets(ctx, tuning); err != nil {
-			return err
-		}
+	} else if done, err := r.settleData(ctx, tuning); err != nil || !done {
+		return ctrl.Result{RequeueAfter: waitPeriod}, err
 	}
 	r.Databases.Forget(ctx, client.ObjectKeyFromObject(tuning).String(), nil)
 	r.applied.forget(tuning.Namespace, tuning.Name)
@@ -44,9 +44,9 @@ func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.M
 	before := tuning.DeepCopy()
 	controllerutil.RemoveFinalizer(tuning, v1alpha1.Finalizer)
 	if err := r.Patch(ctx, tuning, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("remove finalizer: %w", err))
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("remove finalizer: %w", err))
 	}
-	return nil
+	return ctrl.Result{}, nil
 }
 
 // orphan takes the owner away from everything the object owns but its revisions, which say nothing
@@ -85,6 +85,59 @@ func (r *MongoTuningReconciler) disown(ctx context.Context, tuning *v1alpha1.Mon
 	object.SetOwnerReferences(others)
 	if err := r.Patch(ctx, object, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("orphan %s: %w", object.GetName(), err)
+	}
+	return nil
+}
+
+// settlingPatience is how long the removal of data waits for the StatefulSets' controller: a deletion
+// that never ends is worse than volumes that stay. Keeping data waits for as long as it takes.
+const settlingPatience = time.Minute
+
+// settleData makes sure that volumes and Secrets will share the lot that dataRetention says, also when
+// it was changed a moment before the deletion. It is false while the StatefulSets' controller has not
+// seen it yet.
+func (r *MongoTuningReconciler) settleData(ctx context.Context, tuning *v1alpha1.MongoTuning) (bool, error) {
+	sets := &appsv1.StatefulSetList{}
+	if err := r.List(ctx, sets, client.InNamespace(tuning.Namespace), client.MatchingLabels(naming.Labels(tuning.Name))); err != nil {
+		return false, fmt.Errorf("list StatefulSets to settle their volumes: %w", err)
+	}
+	removes := tuning.Spec.DataRetention == v1alpha1.DataRetentionDelete
+	done := true
+	for i := range sets.Items {
+		set := &sets.Items[i]
+		if !metav1.IsControlledBy(set, tuning) {
+			continue
+		}
+		if err := r.retainVolumes(ctx, set, desired.VolumeRetention(tuning)); err != nil {
+			return false, err
+		}
+		// A set that its controller never saw owns no volume, so that none can be lost with it.
+		seen := set.Status.ObservedGeneration
+		done = done && (seen >= set.Generation || !removes && seen == 0)
+	}
+	if !removes {
+		return done, nil
+	}
+	if !done && r.Clock.Since(tuning.DeletionTimestamp.Time) < settlingPatience {
+		return false, nil
+	}
+	return true, r.deleteSecrets(ctx, tuning)
+}
+
+// retainVolumes says in a StatefulSet what becomes of its volumes when it is deleted.
+func (r *MongoTuningReconciler) retainVolumes(ctx context.Context, set *appsv1.StatefulSet, whenDeleted appsv1.PersistentVolumeClaimRetentionPolicyType) error {
+	policy := set.Spec.PersistentVolumeClaimRetentionPolicy
+	if policy != nil && policy.WhenDeleted == whenDeleted {
+		return nil
+	}
+	before := set.DeepCopy()
+	if policy == nil {
+		policy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: appsv1.RetainPersistentVolumeClaimRetentionPolicyType}
+	}
+	policy.WhenDeleted = whenDeleted
+	set.Spec.PersistentVolumeClaimRetentionPolicy = policy
+	if err := r.Patch(ctx, set, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("settle the volumes of StatefulSet %s: %w", set.Name, err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (r *MongoTuningReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !tuning.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.finalize(ctx, tuning)
+		return r.finalize(ctx, tuning)
 	}
 	if err := r.ensureFinalizer(ctx, tuning); err != nil {
 		return ctrl.Result{}, err

@@ -79,13 +79,17 @@ func filesVolume(configMap string) *corev1ac.VolumeApplyConfiguration {
 }
 
 func (c Cluster) claimRetention() *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
-	whenDeleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	if c.Tuning.Spec.DataRetention == v1alpha1.DataRetentionDelete {
-		whenDeleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	}
 	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().
-		WithWhenDeleted(whenDeleted).
+		WithWhenDeleted(VolumeRetention(c.Tuning)).
 		WithWhenScaled(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+}
+
+// VolumeRetention is what becomes of the volumes when the StatefulSets are deleted.
+func VolumeRetention(tuning *v1alpha1.MongoTuning) appsv1.PersistentVolumeClaimRetentionPolicyType {
+	if tuning.Spec.DataRetention == v1alpha1.DataRetentionDelete {
+		return appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	}
+	return appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 }
 
 func dataClaim(storage v1alpha1.StorageSpec) *corev1ac.PersistentVolumeClaimApplyConfiguration {
