@@ -5,12 +5,16 @@
 package builders
 
 import (
+	"cmp"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/profile"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 // Cluster builds a MongoTuning. Its methods change it and return it.
@@ -142,4 +146,23 @@ func (c *Cluster) Desired() desired.Cluster {
 		Tuning: c.Object(), Resolved: resolved, OperatorImage: "example.org/mongotuning:test",
 		OperatorNamespace: "mongotuning-system", ClusterDomain: "cluster.local", KeyFileID: "key-1",
 	}
+}
+
+// WithoutLimits turns every built-in limit off: servers that only play have no gauges.
+func (c *Cluster) WithoutLimits() *Cluster {
+	verification := &v1alpha1.VerificationSpec{}
+	for name, gauge := range map[string]v1alpha1.Gauge{
+		verify.LimitDirtyCache: v1alpha1.GaugeDirtyCache, verify.LimitCacheFill: v1alpha1.GaugeCacheFill,
+		verify.LimitThreadEvictions: v1alpha1.GaugeApplicationThreadEvictions, verify.LimitReplicationLag: v1alpha1.GaugeReplicationLag,
+		verify.LimitMajorityLag: v1alpha1.GaugeMajorityLag, verify.LimitOplogWindow: v1alpha1.GaugeOplogWindow,
+		verify.LimitTickets: v1alpha1.GaugeTicketsAvailable, verify.LimitConnections: v1alpha1.GaugeConnectionsUsed,
+		verify.LimitPinnedHistory: v1alpha1.GaugePinnedHistory, verify.LimitCheckpointDuration: v1alpha1.GaugeCheckpointDuration,
+	} {
+		verification.Limits = append(verification.Limits, v1alpha1.Limit{
+			Name: name, Gauge: gauge, Max: new(int64(100)), Enforcement: v1alpha1.EnforcementOff,
+		})
+	}
+	slices.SortFunc(verification.Limits, func(a, b v1alpha1.Limit) int { return cmp.Compare(a.Name, b.Name) })
+	c.object.Spec.Verification = verification
+	return c
 }
