@@ -18,6 +18,9 @@ import (
 // DriverDatabases talks to real servers. It keeps one client for each pod, made anew when the pod or the
 // operator's password is another one.
 type DriverDatabases struct {
+	// Answered is told of every command that a server answered or failed to answer; nil tells nobody.
+	Answered func(command, result string)
+
 	mu      sync.Mutex
 	members map[string]*cached[*mongodb.Member]
 	routers map[string]*cached[*mongodb.Mongos]
@@ -28,6 +31,8 @@ type cached[T closer] struct {
 	client   T
 	cluster  string
 	password string
+	// rightsProved tells that the operator's role was found to have every right of this release.
+	rightsProved bool
 }
 
 type closer interface {
@@ -61,7 +66,39 @@ func (d *DriverDatabases) Look(ctx context.Context, server Server, as secrets) o
 	if server.WantsOplog && (look.State == observed.StatePrimary || look.State == observed.StateSecondary) {
 		lookAtOplog(ctx, member, &look)
 	}
+	lookAtKnobs(ctx, member, server, &look)
+	look.MissingRights = d.missingRights(ctx, member, server)
 	return look
+}
+
+// lookAtKnobs reads what some knobs are proved from and nothing else needs. A question that is not
+// answered leaves its knobs unknown.
+func lookAtKnobs(ctx context.Context, member *mongodb.Member, server Server, look *observed.Look) {
+	if server.WantsSlowOperations {
+		look.Process.SlowOperations, _ = member.SlowOperations(ctx)
+	}
+	if server.WantsOplogSize {
+		look.Process.OplogStats, _ = member.OplogStats(ctx)
+	}
+}
+
+// missingRights are the rights that the operator's role lacks on a member: it was made by an older
+// release. Once nothing is missing a client is not asked again.
+func (d *DriverDatabases) missingRights(ctx context.Context, member *mongodb.Member, server Server) []string {
+	d.mu.Lock()
+	entry := d.members[server.PodUID]
+	settled := entry == nil || entry.rightsProved
+	d.mu.Unlock()
+	if settled {
+		return nil
+	}
+	missing, err := member.MissingRights(ctx, mongodb.OperatorRole())
+	if err == nil && len(missing) == 0 {
+		d.mu.Lock()
+		entry.rightsProved = true
+		d.mu.Unlock()
+	}
+	return missing
 }
 
 func lookLockedOut(ctx context.Context, server Server) observed.Look {
@@ -302,6 +339,7 @@ func (d *DriverDatabases) member(server Server, as secrets) (*mongodb.Member, er
 		d.members = map[string]*cached[*mongodb.Member]{}
 	}
 	return clientFor(d.members, server, as, func(options mongodb.Options) (*mongodb.Member, error) {
+		options.Answered = d.Answered
 		return mongodb.Dial(server.Address, options)
 	})
 }
@@ -313,6 +351,7 @@ func (d *DriverDatabases) mongos(server Server, as secrets) (*mongodb.Mongos, er
 		d.routers = map[string]*cached[*mongodb.Mongos]{}
 	}
 	return clientFor(d.routers, server, as, func(options mongodb.Options) (*mongodb.Mongos, error) {
+		options.Answered = d.Answered
 		return mongodb.DialMongos(options, server.Address)
 	})
 }

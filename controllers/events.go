@@ -110,6 +110,16 @@ func (r *MongoTuningReconciler) tellBreaches(tuning *v1alpha1.MongoTuning, befor
 	r.say(tuning, corev1.EventTypeNormal, v1alpha1.EventBackInRange, "Verify", back...)
 }
 
+// tellWarnings tells what to know about a tuning that was declared anew although it can be declared.
+func (r *MongoTuningReconciler) tellWarnings(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus, facts status.Facts) {
+	if facts.Stall != nil || before.Revisions.Current == tuning.Status.Revisions.Current {
+		return
+	}
+	for _, warning := range facts.Resolved.Warnings {
+		r.Recorder.Eventf(tuning, nil, corev1.EventTypeWarning, v1alpha1.EventTuningWarning, "Resolve", "%s", warning)
+	}
+}
+
 // tellTurn tells that a change went to its next step, once that is written.
 func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, facts status.Facts) {
 	if facts.Action.Kind != plan.Turn || facts.Stall != nil || facts.Suspended {

@@ -46,7 +46,7 @@ func (r *MongoTuningReconciler) observe(ctx context.Context, cluster desired.Clu
 	if seen.Mongos, err = r.observeMongosObjects(ctx, cluster.Tuning); err != nil {
 		return observed.Cluster{}, err
 	}
-	r.ask(ctx, cluster.Resolved.Version.Line(), &seen, pods, as)
+	r.ask(ctx, cluster, &seen, pods, as)
 	r.askForApp(ctx, cluster.Tuning, &seen, pods, as)
 	r.explainExits(ctx, cluster.Tuning.Namespace, &seen, as)
 	if seen.Trials, err = r.observeTrials(ctx, cluster.Tuning, pods); err != nil {
@@ -160,7 +160,7 @@ func (r *MongoTuningReconciler) observeMongosObjects(ctx context.Context, tuning
 }
 
 // ask puts every question to every server at once, under one deadline.
-func (r *MongoTuningReconciler) ask(ctx context.Context, line catalog.Line, seen *observed.Cluster, pods map[string]*corev1.Pod, as secrets) {
+func (r *MongoTuningReconciler) ask(ctx context.Context, cluster desired.Cluster, seen *observed.Cluster, pods map[string]*corev1.Pod, as secrets) {
 	ctx, cancel := context.WithTimeout(ctx, lookDeadline)
 	defer cancel()
 	var wait sync.WaitGroup
@@ -171,7 +171,10 @@ func (r *MongoTuningReconciler) ask(ctx context.Context, line catalog.Line, seen
 			if !ok {
 				continue
 			}
-			server.Line, server.WantsOplog = line, r.gauges.wantsOplog(server.PodUID, seen.Now)
+			server.Line, server.WantsOplog = cluster.Resolved.Version.Line(), r.gauges.wantsOplog(server.PodUID, seen.Now)
+			settings := cluster.Resolved.Settings[seen.ReplicaSets[i].Component]
+			server.WantsOplogSize = settings.Declares(catalog.OplogSize)
+			server.WantsSlowOperations = settings.Declares(catalog.SlowOperationThreshold) || settings.Declares(catalog.SlowOperationSample)
 			wait.Go(func() { member.Look = r.Databases.Look(ctx, server, as) })
 		}
 	}

@@ -109,6 +109,8 @@ const (
 
 // Reasons of events that are no reasons of conditions.
 const (
+	// EventTuningWarning tells what to know about a tuning although it can be declared.
+	EventTuningWarning = "TuningWarning"
 	// EventDriftCorrected tells that a value changed by hand was set back.
 	EventDriftCorrected = "DriftCorrected"
 	// EventDriftHeld tells that a value changed by hand is left because changes are suspended.

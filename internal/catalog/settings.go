@@ -82,6 +82,12 @@ func flattenInto(settings Settings, prefix string, document map[string]any) {
 	}
 }
 
+// Declares tells whether a knob is declared.
+func (s Settings) Declares(name string) bool {
+	_, declared := s[name]
+	return declared
+}
+
 // On is the value that holds for a knob on a release line: the declared one, or else the server's
 // default there; empty when that depends on the machine.
 func (s Settings) On(line Line, name string) Value {

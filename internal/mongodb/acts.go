@@ -62,7 +62,7 @@ func (m *Member) StepDown(ctx context.Context, stayAway, catchUp time.Duration) 
 
 // OplogSize is how much of the past a member's oplog keeps.
 type OplogSize struct {
-	// Megabytes it may take, at least 990.
+	// Megabytes it may take, at least 990; 0 leaves it alone.
 	Megabytes float64
 	// MinRetentionHours it must keep, even beyond its size; nil leaves it alone. 4.4+: 4.2 takes it without a
 	// word and does nothing.
@@ -72,11 +72,19 @@ type OplogSize struct {
 // ResizeOplog changes the size of this member's oplog, which outlives the process.
 func (m *Member) ResizeOplog(ctx context.Context, size OplogSize) error {
 	// Both must be doubles: the server refuses whole numbers.
-	command := bson.D{{Key: "replSetResizeOplog", Value: 1}, {Key: "size", Value: size.Megabytes}}
+	command := bson.D{{Key: "replSetResizeOplog", Value: 1}}
+	if size.Megabytes != 0 {
+		command = append(command, bson.E{Key: "size", Value: size.Megabytes})
+	}
 	if size.MinRetentionHours != nil {
 		command = append(command, bson.E{Key: "minRetentionHours", Value: *size.MinRetentionHours})
 	}
 	return m.act(ctx, command)
+}
+
+// OplogStats asks for the statistics of the member's oplog, its greatest size among them.
+func (m *Member) OplogStats(ctx context.Context) (map[string]any, error) {
+	return m.ask(ctx, "local", bson.D{{Key: "collStats", Value: "oplog.rs"}})
 }
 
 // OplogWindow is the span of time that a member's oplog covers: how long another may be away and still catch up.

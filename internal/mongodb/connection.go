@@ -38,6 +38,19 @@ type connection struct {
 type Options struct {
 	// Credentials to authenticate with; the zero value does not authenticate.
 	Credentials Credentials
+	// Answered is told of every command that a server answered or failed to answer; result is ok or error.
+	// Nil tells nobody.
+	Answered func(command, result string)
+}
+
+// monitor watches the commands of a client. The server's errors within an answer count as answered.
+func (o Options) monitor() *event.CommandMonitor {
+	monitor := &event.CommandMonitor{Started: noteSent}
+	if o.Answered != nil {
+		monitor.Succeeded = func(_ context.Context, e *event.CommandSucceededEvent) { o.Answered(e.CommandName, "ok") }
+		monitor.Failed = func(_ context.Context, e *event.CommandFailedEvent) { o.Answered(e.CommandName, "error") }
+	}
+	return monitor
 }
 
 // dial prepares a client. It sends nothing: a server that is away shows at the first command.
@@ -56,7 +69,7 @@ func dial(opts Options, direct bool, addresses ...string) (*connection, error) {
 		SetServerMonitoringMode("poll").
 		SetRetryWrites(false).
 		SetRetryReads(false).
-		SetMonitor(&event.CommandMonitor{Started: noteSent})
+		SetMonitor(opts.monitor())
 	if opts.Credentials != (Credentials{}) {
 		settings.SetAuth(options.Credential{
 			AuthMechanism: mechanism,

@@ -2,7 +2,11 @@
 
 package mongodb
 
-import "go.mongodb.org/mongo-driver/v2/bson"
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
 
 // The names of our roles and users in admin.
 const (
@@ -49,7 +53,8 @@ func OperatorRole() Role {
 			"addShard",           // joins a new shard; the manual asks for nothing else
 		}},
 		{Database: "local", Collection: "oplog.rs", Actions: []string{
-			"find", // the oplog window
+			"find",      // the oplog window
+			"collStats", // the size of the oplog
 		}},
 		{Database: "config", Collection: "settings", Actions: []string{
 			"find", // mongos checks this right for balancerStatus
@@ -91,4 +96,36 @@ func privilegesOf(role Role) bson.A {
 		privileges = append(privileges, bson.D{{Key: "resource", Value: resource}, {Key: "actions", Value: privilege.Actions}})
 	}
 	return privileges
+}
+
+// MissingRights are the actions of a role that the user of the connection does not have, each with its resource. A
+// role that was made by an older release of ours lacks what was added since. Everybody may ask this about himself.
+func (m *Member) MissingRights(ctx context.Context, role Role) ([]string, error) {
+	answer, err := m.ask(ctx, admin, bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}})
+	if err != nil {
+		return nil, err
+	}
+	granted := map[string]bool{}
+	for _, privilege := range document(answer).section("authInfo").list("authenticatedUserPrivileges") {
+		resource := privilege.section("resource")
+		for _, action := range privilege.words("actions") {
+			granted[rightName(resource.is("cluster"), resource.word("db"), resource.word("collection"), action)] = true
+		}
+	}
+	var missing []string
+	for _, privilege := range role.Privileges {
+		for _, action := range privilege.Actions {
+			if name := rightName(privilege.OnCluster, privilege.Database, privilege.Collection, action); !granted[name] {
+				missing = append(missing, name)
+			}
+		}
+	}
+	return missing, nil
+}
+
+func rightName(onCluster bool, database, collection, action string) string {
+	if onCluster {
+		return "cluster:" + action
+	}
+	return database + "." + collection + ":" + action
 }

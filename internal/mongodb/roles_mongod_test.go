@@ -51,8 +51,9 @@ var operatorOperations = map[string]func(context.Context, *mongodb.Member) error
 	"cluster:getLog": func(ctx context.Context, m *mongodb.Member) error {
 		return second(m.Log(ctx, mongodb.LogStartupWarnings))
 	},
-	"local.oplog.rs:find":    func(ctx context.Context, m *mongodb.Member) error { return second(m.OplogWindow(ctx)) },
-	"config.migrations:find": func(ctx context.Context, m *mongodb.Member) error { return second(m.Migrations(ctx)) },
+	"local.oplog.rs:collStats": func(ctx context.Context, m *mongodb.Member) error { return second(m.OplogStats(ctx)) },
+	"local.oplog.rs:find":      func(ctx context.Context, m *mongodb.Member) error { return second(m.OplogWindow(ctx)) },
+	"config.migrations:find":   func(ctx context.Context, m *mongodb.Member) error { return second(m.Migrations(ctx)) },
 	"admin.:enableProfiler": func(ctx context.Context, m *mongodb.Member) error {
 		return m.SetProfiling(ctx, mongodb.Profiling{SlowMillis: 50, SampleRate: 1})
 	},

@@ -71,10 +71,16 @@ func (m *Member) Profiling(ctx context.Context) (Profiling, error) {
 	return Profiling{SlowMillis: value(answer.number("slowms")), SampleRate: value(answer.decimal("sampleRate"))}, err
 }
 
-// SetProfiling sets how slow operations are logged until the process ends. No database is profiled by it.
+// SlowOperations is the raw answer to the question that Profiling decodes.
+func (m *Member) SlowOperations(ctx context.Context) (map[string]any, error) {
+	return m.ask(ctx, admin, bson.D{{Key: "profile", Value: -1}})
+}
+
+// SetProfiling sets how slow operations are logged until the process ends. Which databases are profiled stays as it
+// is.
 func (m *Member) SetProfiling(ctx context.Context, profiling Profiling) error {
 	return m.act(ctx, bson.D{
-		{Key: "profile", Value: 0},
+		{Key: "profile", Value: -1}, // keeps the level, which is each database's own
 		{Key: "slowms", Value: profiling.SlowMillis},
 		{Key: "sampleRate", Value: profiling.SampleRate},
 	})

@@ -123,6 +123,8 @@ type Look struct {
 	Error string
 	// LockedOut tells that the member does not know the operator's user, or not with this password.
 	LockedOut bool
+	// MissingRights are rights that the operator's role lacks on this member.
+	MissingRights []string
 	// Process is what the server reports about itself.
 	Process catalog.Process
 	// Status is the same answer of serverStatus as Process has it, typed; nil when there is none.

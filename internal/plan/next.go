@@ -149,6 +149,9 @@ func bootstrap(cluster Cluster, set ReplicaSet) Action {
 	if primary.Look.LockedOut {
 		return set.memberAction(CreateUsers, *primary, v1alpha1.ReasonBootstrapping, "making the operator's user known to replica set %s", set.Name)
 	}
+	if missing := primary.Look.MissingRights; len(missing) > 0 {
+		return set.memberAction(CreateUsers, *primary, v1alpha1.ReasonBootstrapping, "giving the operator's role on replica set %s what it lacks: %s", set.Name, strings.Join(missing, ", "))
+	}
 	if seen.Listed || set.Component != v1alpha1.ComponentShardMember {
 		return Action{Kind: Nothing}
 	}
