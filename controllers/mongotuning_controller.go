@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/metrics"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
 	"github.com/mongotuning/mongotuning/internal/verify"
@@ -45,6 +46,8 @@ type MongoTuningReconciler struct {
 	ExitLogs *ExitLogs
 	// Clock gives the one reading of the time that a look uses.
 	Clock clock.PassiveClock
+	// Metrics shows what every look finds; nil shows nothing.
+	Metrics *metrics.Recorder
 	// OperatorImage prepares and probes the database pods.
 	OperatorImage string
 	// OperatorNamespace is where the operator runs.
@@ -153,10 +156,12 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 			return facts, barred
 		}
 	}
+	began := r.Clock.Now()
 	seen, err := r.observe(ctx, goal.Cluster, credentials)
 	if err != nil {
 		return facts, err
 	}
+	r.Metrics.Looked(r.Clock.Since(began))
 	if facts.Cluster, err = r.judge(ctx, tuning, goal, seen); err != nil {
 		return facts, err
 	}
@@ -231,6 +236,7 @@ func (r *MongoTuningReconciler) ensureFinalizer(ctx context.Context, tuning *v1a
 func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.MongoTuning, facts status.Facts) error {
 	before := tuning.DeepCopy()
 	tuning.Status = status.Compute(tuning.Status, facts)
+	r.recordMetrics(tuning, facts)
 	if equality.Semantic.DeepEqual(before.Status, tuning.Status) {
 		return nil
 	}

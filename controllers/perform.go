@@ -54,6 +54,7 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, goal plan.Wanted, a
 	if err != nil {
 		return fmt.Errorf("%s: %w", action.Message, err)
 	}
+	r.Metrics.Performed(client.ObjectKeyFromObject(cluster.Tuning), action.Kind.String())
 	r.say(cluster.Tuning, corev1.EventTypeNormal, action.Reason, action.Kind.String(), action.Message)
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -30,6 +31,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/controllers"
+	"github.com/mongotuning/mongotuning/internal/metrics"
 	"github.com/mongotuning/mongotuning/internal/naming"
 )
 
@@ -88,11 +90,16 @@ func runManager(args []string) error {
 	if err != nil {
 		return fmt.Errorf("make client for logs: %w", err)
 	}
+	recorder := metrics.New(version())
+	if err := recorder.Register(ctrlmetrics.Registry); err != nil {
+		return err
+	}
 	reconciler := &controllers.MongoTuningReconciler{
 		Client:            mgr.GetClient(),
 		Uncached:          mgr.GetAPIReader(),
 		Recorder:          mgr.GetEventRecorder(naming.FieldOwner),
-		Databases:         &controllers.DriverDatabases{},
+		Databases:         &controllers.DriverDatabases{Answered: recorder.Commanded},
+		Metrics:           recorder,
 		ExitLogs:          &controllers.ExitLogs{Pods: clients.CoreV1()},
 		Clock:             clock.RealClock{},
 		OperatorImage:     flags.operatorImage,

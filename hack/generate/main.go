@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command generate writes the pages that are made from code: docs/tuning-reference.md from the knob
-// catalogue. Its only argument is the directory of the repository, "." when there is none.
+// catalogue, docs/metrics.md from the metrics. Its only argument is the directory of the repository, "."
+// when there is none.
 package main
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/mongotuning/mongotuning/internal/metrics"
 )
 
 func main() {
@@ -15,8 +18,13 @@ func main() {
 	if len(os.Args) > 1 {
 		root = os.Args[1]
 	}
-	if err := os.WriteFile(filepath.Join(root, referencePath), []byte(reference()), 0o644); err != nil { //nolint:gosec // a page for everybody
-		fmt.Fprintln(os.Stderr, "write the tuning reference:", err)
-		os.Exit(1)
+	for path, page := range map[string]string{referencePath: reference(), metricsPath: metrics.Reference()} {
+		if err := os.WriteFile(filepath.Join(root, path), []byte(page), 0o644); err != nil { //nolint:gosec // a page for everybody
+			fmt.Fprintln(os.Stderr, "write a reference:", err)
+			os.Exit(1)
+		}
 	}
 }
+
+// metricsPath is the page of the metrics.
+const metricsPath = "docs/metrics.md"

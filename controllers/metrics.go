@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/metrics"
+	"github.com/mongotuning/mongotuning/internal/status"
+)
+
+// recordMetrics shows what the look has found. While nothing could ever be resolved there are conditions
+// and no members.
+func (r *MongoTuningReconciler) recordMetrics(tuning *v1alpha1.MongoTuning, facts status.Facts) {
+	found := metrics.Cluster{LookedAt: facts.Now, Conditions: tuning.Status.Conditions, Step: tuning.Status.Rollout.Step}
+	for _, set := range facts.Cluster.ReplicaSets {
+		for _, seen := range set.Seen.Members {
+			verdict := set.Verdicts[seen.Name]
+			member := metrics.Member{IsAnswering: verdict.Unknown == "", Gauges: facts.Cluster.Gauges.Of(seen.Name)}
+			member.Proved, member.Declared = verdict.Proved()
+			for _, knob := range verdict.Knobs {
+				if knob.Verdict == v1alpha1.KnobMismatched || knob.Verdict == v1alpha1.KnobPendingRestart {
+					member.Mismatched++
+				}
+			}
+			member.Gauges.ReplicaSet = set.Name
+			found.Members = append(found.Members, member)
+		}
+	}
+	r.Metrics.Record(client.ObjectKeyFromObject(tuning), found)
+}
