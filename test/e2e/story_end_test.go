@@ -87,6 +87,16 @@ func (c *cluster) identities(t *testing.T) map[string]string {
 func (c *cluster) isDeletedAndMadeAnew(t *testing.T) {
 	g := gomega.NewWithT(t)
 	again, members, app, ids := c.again(t), c.allMembers(t), c.secret(t, naming.AppSecret(c.name)), c.identities(t)
+	// The mind is changed at the last moment, when the volumes were to go with their sets.
+	c.patch(t, `{"spec":{"dataRetention":"Delete"}}`)
+	await(t, promptly, "the volumes do not go with their sets", func(g gomega.Gomega) {
+		volumes := &corev1.PersistentVolumeClaimList{}
+		g.Expect(c.kube.List(t.Context(), volumes, client.InNamespace(c.namespace))).To(gomega.Succeed())
+		for _, volume := range volumes.Items {
+			g.Expect(volume.OwnerReferences).NotTo(gomega.BeEmpty(), volume.Name)
+		}
+	})
+	c.patch(t, `{"spec":{"dataRetention":"Retain"}}`)
 	c.deleteForGood(t, c.tuning(t))
 	await(t, settling, "something other than volumes and Secrets stays", func(g gomega.Gomega) {
 		g.Expect(c.left(t)).To(gomega.Equal(c.keptData(members)))
