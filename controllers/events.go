@@ -4,6 +4,7 @@ package controllers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,26 +38,31 @@ func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after
 	for _, row := range told {
 		is := meta.FindStatusCondition(after, row.condition)
 		was := meta.FindStatusCondition(before, row.condition)
-		if is == nil || is.Status == metav1.ConditionUnknown {
+		if is == nil || is.Status == metav1.ConditionUnknown || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 			continue
-		}
-		if row.condition == v1alpha1.ConditionReady && is.Status == row.bad {
-			continue // Stalled says the same
-		}
-		if was != nil && was.Status == is.Status && was.Reason == is.Reason {
-			continue
-		}
-		if row.condition == v1alpha1.ConditionVerified && is.Status == row.bad && verify.IsBreachReason(is.Reason) {
-			continue // told as the breach that it is
-		}
-		if row.condition == v1alpha1.ConditionAvailable && is.Status == row.bad && (was == nil || was.Status != metav1.ConditionTrue) {
-			continue // a cluster that is being built was never available
 		}
 		kind := corev1.EventTypeNormal
 		if is.Status == row.bad {
 			kind = corev1.EventTypeWarning
+			if isToldElsewhere(*is, was) {
+				continue
+			}
 		}
 		r.say(tuning, kind, is.Reason, row.action, is.Message)
+	}
+}
+
+// isToldElsewhere tells that the turn of a condition to the bad needs no event of its own.
+func isToldElsewhere(is metav1.Condition, was *metav1.Condition) bool {
+	switch is.Type {
+	case v1alpha1.ConditionReady:
+		return true // Stalled says the same
+	case v1alpha1.ConditionVerified:
+		return verify.IsBreachReason(is.Reason) // told as the breach that it is
+	case v1alpha1.ConditionAvailable:
+		return was == nil || was.Status != metav1.ConditionTrue // a cluster that is being built was never available
+	default:
+		return false
 	}
 }
 
@@ -80,34 +86,28 @@ func (r *MongoTuningReconciler) say(tuning *v1alpha1.MongoTuning, kind, reason, 
 
 // tellBreaches tells which gauges left their range for too long, and which are back.
 func (r *MongoTuningReconciler) tellBreaches(tuning *v1alpha1.MongoTuning, before []v1alpha1.Breach, gauges verify.ClusterGauges) {
-	after := tuning.Status.Breaches
-	same := func(breach v1alpha1.Breach) func(v1alpha1.Breach) bool {
-		return func(other v1alpha1.Breach) bool {
+	began, ended := map[string][]string{}, []string(nil)
+	for _, breach := range newBreaches(before, tuning.Status.Breaches) {
+		if judgement, known := gauges.Of(breach.Member).Judgement(breach.Limit); known {
+			began[judgement.Reason()] = append(began[judgement.Reason()], judgement.Sentence())
+		}
+	}
+	for _, breach := range newBreaches(tuning.Status.Breaches, before) {
+		ended = append(ended, fmt.Sprintf("%s of %s is back in its range, or no longer held to limit %s", breach.Gauge, breach.Member, breach.Limit))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(began)) {
+		r.say(tuning, corev1.EventTypeWarning, reason, "Verify", began[reason]...)
+	}
+	r.say(tuning, corev1.EventTypeNormal, v1alpha1.EventBackInRange, "Verify", ended...)
+}
+
+// newBreaches are those of after that are not in before.
+func newBreaches(before, after []v1alpha1.Breach) []v1alpha1.Breach {
+	return slices.DeleteFunc(slices.Clone(after), func(breach v1alpha1.Breach) bool {
+		return slices.ContainsFunc(before, func(other v1alpha1.Breach) bool {
 			return breach.Limit == other.Limit && breach.Member == other.Member && breach.Since.Equal(&other.Since)
-		}
-	}
-	var reasons []string
-	sentences := map[string][]string{}
-	for _, breach := range after {
-		judgement, known := gauges.Of(breach.Member).Judgement(breach.Limit)
-		if known && !slices.ContainsFunc(before, same(breach)) {
-			reason := judgement.Reason()
-			if sentences[reason] == nil {
-				reasons = append(reasons, reason)
-			}
-			sentences[reason] = append(sentences[reason], judgement.Sentence())
-		}
-	}
-	for _, reason := range reasons {
-		r.say(tuning, corev1.EventTypeWarning, reason, "Verify", sentences[reason]...)
-	}
-	var back []string
-	for _, breach := range before {
-		if !slices.ContainsFunc(after, same(breach)) {
-			back = append(back, fmt.Sprintf("%s of %s is back in its range, or no longer held to limit %s", breach.Gauge, breach.Member, breach.Limit))
-		}
-	}
-	r.say(tuning, corev1.EventTypeNormal, v1alpha1.EventBackInRange, "Verify", back...)
+		})
+	})
 }
 
 // tellWarnings tells what to know about a tuning that was declared anew although it can be declared.

@@ -42,8 +42,9 @@ func watch(t *testing.T, version string) *watched {
 		set: servers.StartReplicaSet(t, servers.Options{Version: version, KeyFile: servers.KeyFile}, 3),
 		as:  secrets{cluster: "test", operator: login{username: operatorUser, password: "operator's password"}},
 	}
+	primary := w.set.Primary().Member()
 	servers.Await(t, "the operator's user", func(ctx context.Context) error {
-		return createUser(ctx, w.set.Primary().Member(), mongodb.OperatorRole(), w.as.operator)
+		return createUser(ctx, primary, mongodb.OperatorRole(), w.as.operator)
 	})
 	t.Cleanup(func() { w.databases.Forget(context.Background(), w.as.cluster, nil) })
 	return w

@@ -30,7 +30,7 @@ func collect(series chan<- prometheus.Metric, object types.NamespacedName, clust
 	send(lookedFamily, float64(cluster.LookedAt.UnixMilli())*perMilli)
 	for _, condition := range cluster.Conditions {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
-			send(conditionFamily, truth(condition.Status == status), condition.Type, string(status))
+			send(conditionFamily, truth[condition.Status == status], condition.Type, string(status))
 		}
 	}
 	if cluster.Step != "" {
@@ -43,7 +43,7 @@ func collect(series chan<- prometheus.Metric, object types.NamespacedName, clust
 
 func collectMember(send emit, member Member) {
 	set, name := member.Gauges.ReplicaSet, member.Gauges.Member
-	send(answeredFamily, truth(member.IsAnswering), set, name)
+	send(answeredFamily, truth[member.IsAnswering], set, name)
 	send(declaredFamily, float64(member.Declared), set, name)
 	send(provedFamily, float64(member.Proved), set, name)
 	send(mismatchedFamily, float64(member.Mismatched), set, name)
@@ -67,13 +67,9 @@ func collectLimit(send emit, set string, judgement verify.Judgement) {
 	scale := gaugeFamilies[judgement.Gauge].scale
 	send(limitFamily, judgement.Bound*scale, set, judgement.Member, judgement.Name, gauge, bound, enforcement)
 	for _, verdict := range verify.Verdicts() {
-		send(verdictFamily, truth(judgement.Verdict == verdict), set, judgement.Member, judgement.Name, gauge, enforcement, string(verdict))
+		send(verdictFamily, truth[judgement.Verdict == verdict], set, judgement.Member, judgement.Name, gauge, enforcement, string(verdict))
 	}
 }
 
-func truth(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
-}
+// truth is how Prometheus writes yes and no.
+var truth = map[bool]float64{true: 1, false: 0}

@@ -43,8 +43,8 @@ const (
 	// historySlack is the time that a transaction may be open and pin history by itself
 	// (transactionLifetimeLimitSeconds, default 60).
 	historySlack = 60
-	// aMinute is for gauges that move slowly or in waves.
-	aMinute = time.Minute
+	// forWaves is for gauges that move slowly or in waves.
+	forWaves = 60 * time.Second
 )
 
 // builtInLimits follow the tuning in force on the member, so that they move with a canary's new values.
@@ -86,10 +86,10 @@ func builtInLimits(s Subject) []Limit {
 		})
 	}
 	add(Limit{
-		Name: LimitConnections, Gauge: v1alpha1.GaugeConnectionsUsed, Bound: mostConnectionsUsed, For: aMinute,
+		Name: LimitConnections, Gauge: v1alpha1.GaugeConnectionsUsed, Bound: mostConnectionsUsed, For: forWaves,
 		Source: "MongoDB Atlas alerts above 80 % by default",
 	})
-	follow(Limit{Name: LimitPinnedHistory, Gauge: v1alpha1.GaugePinnedHistory, For: aMinute}, catalog.SnapshotHistoryWindow, historySlack)
+	follow(Limit{Name: LimitPinnedHistory, Gauge: v1alpha1.GaugePinnedHistory, For: forWaves}, catalog.SnapshotHistoryWindow, historySlack)
 	follow(Limit{Name: LimitCheckpointDuration, Gauge: v1alpha1.GaugeCheckpointDuration}, catalog.CheckpointWait, 0)
 	return limits
 }

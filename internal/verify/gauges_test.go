@@ -16,24 +16,22 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func ptr[T any](value T) *T { return &value }
-
 // counters is an answer of serverStatus of a process that is uptime old, with every figure there.
 func counters(uptime time.Duration, change ...func(*serverstatus.Status)) *serverstatus.Status {
 	status := &serverstatus.Status{
-		Pid: ptr(int64(1)), UptimeMillis: ptr(uptime.Milliseconds()),
+		Pid: new(int64(1)), UptimeMillis: new(uptime.Milliseconds()),
 		Cache: serverstatus.Cache{
-			MaxBytes: ptr(int64(1000)), UsedBytes: ptr(int64(500)), DirtyBytes: ptr(int64(50)), PagesEvictedByClients: ptr(int64(100)),
+			MaxBytes: new(int64(1000)), UsedBytes: new(int64(500)), DirtyBytes: new(int64(50)), PagesEvictedByClients: new(int64(100)),
 		},
-		Checkpoints: serverstatus.Checkpoints{Count: ptr(int64(3)), RecentMillis: ptr(int64(1500))},
-		History:     serverstatus.History{PinnedSeconds: ptr(int64(5))},
-		ReadTickets: serverstatus.Tickets{Available: ptr(int64(128))}, WriteTickets: serverstatus.Tickets{Available: ptr(int64(127))},
-		FlowControl: serverstatus.FlowControl{IsEnabled: ptr(true), LaggedMicros: ptr(int64(0))},
-		Reads:       serverstatus.Latency{Operations: ptr(int64(10)), TotalMicros: ptr(int64(10000)), Histogram: []serverstatus.LatencyBucket{{FromMicros: 64, Count: 10}}},
-		Writes:      serverstatus.Latency{Operations: ptr(int64(0)), TotalMicros: ptr(int64(0))},
-		Commands:    serverstatus.Latency{Operations: ptr(int64(5)), TotalMicros: ptr(int64(500))},
-		Connections: serverstatus.Connections{Current: ptr(int64(5)), Available: ptr(int64(95))},
-		Queue:       serverstatus.Queue{Total: ptr(int64(2))},
+		Checkpoints: serverstatus.Checkpoints{Count: new(int64(3)), RecentMillis: new(int64(1500))},
+		History:     serverstatus.History{PinnedSeconds: new(int64(5))},
+		ReadTickets: serverstatus.Tickets{Available: new(int64(128))}, WriteTickets: serverstatus.Tickets{Available: new(int64(127))},
+		FlowControl: serverstatus.FlowControl{IsEnabled: new(true), LaggedMicros: new(int64(0))},
+		Reads:       serverstatus.Latency{Operations: new(int64(10)), TotalMicros: new(int64(10000)), Histogram: []serverstatus.LatencyBucket{{FromMicros: 64, Count: 10}}},
+		Writes:      serverstatus.Latency{Operations: new(int64(0)), TotalMicros: new(int64(0))},
+		Commands:    serverstatus.Latency{Operations: new(int64(5)), TotalMicros: new(int64(500))},
+		Connections: serverstatus.Connections{Current: new(int64(5)), Available: new(int64(95))},
+		Queue:       serverstatus.Queue{Total: new(int64(2))},
 	}
 	for _, apply := range change {
 		apply(status)
@@ -84,76 +82,77 @@ func isNot(why Unknown) Measurement { return Measurement{State: Unmeasured, Why:
 
 const minuteUp, tenMore = time.Minute, 70 * time.Second
 
+var oneLookTests = []struct {
+	name  string
+	gauge v1alpha1.Gauge
+	set   func(*serverstatus.Status)
+	want  Measurement
+}{
+	{name: "dirty cache is a share of the cache", gauge: v1alpha1.GaugeDirtyCache, want: is(5)},
+	{
+		name: "a clean cache is nought, not unknown", gauge: v1alpha1.GaugeDirtyCache, want: is(0),
+		set: func(s *serverstatus.Status) { s.Cache.DirtyBytes = new(int64(0)) },
+	},
+	{
+		name: "a dirty figure that is absent is unknown, not nought", gauge: v1alpha1.GaugeDirtyCache, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Cache.DirtyBytes = nil },
+	},
+	{
+		name: "a cache of no size cannot be divided by", gauge: v1alpha1.GaugeDirtyCache, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Cache.MaxBytes = new(int64(0)) },
+	},
+	{name: "cache fill is a share of the cache", gauge: v1alpha1.GaugeCacheFill, want: is(50)},
+	{
+		name: "an absent cache section leaves the fill unknown", gauge: v1alpha1.GaugeCacheFill, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Cache = serverstatus.Cache{} },
+	},
+	{name: "pinned history is in seconds", gauge: v1alpha1.GaugePinnedHistory, want: is(5)},
+	{
+		name: "pinned history that is not shown is unknown", gauge: v1alpha1.GaugePinnedHistory, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.History.PinnedSeconds = nil },
+	},
+	{name: "the scarcer tickets count", gauge: v1alpha1.GaugeTicketsAvailable, want: is(127)},
+	{
+		name: "no ticket left is nought", gauge: v1alpha1.GaugeTicketsAvailable, want: is(0),
+		set: func(s *serverstatus.Status) { s.ReadTickets.Available = new(int64(0)) },
+	},
+	{
+		name: "tickets of one kind alone say nothing", gauge: v1alpha1.GaugeTicketsAvailable, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.WriteTickets.Available = nil },
+	},
+	{name: "queued operations are counted", gauge: v1alpha1.GaugeQueuedOperations, want: is(2)},
+	{
+		name: "8.0 adds those that wait for tickets", gauge: v1alpha1.GaugeQueuedOperations, want: is(9),
+		set: func(s *serverstatus.Status) {
+			s.ReadTickets.Queued, s.WriteTickets.Queued = new(int64(3)), new(int64(4))
+		},
+	},
+	{
+		name: "a queue that is not shown is unknown", gauge: v1alpha1.GaugeQueuedOperations, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Queue.Total = nil },
+	},
+	{name: "the last checkpoint is in seconds", gauge: v1alpha1.GaugeCheckpointDuration, want: is(1.5)},
+	{
+		name: "before the first checkpoint there is nothing to judge", gauge: v1alpha1.GaugeCheckpointDuration, want: Measurement{State: Exempt},
+		set: func(s *serverstatus.Status) { s.Checkpoints.Count = new(int64(0)) },
+	},
+	{
+		name: "a checkpoint that is not shown is unknown", gauge: v1alpha1.GaugeCheckpointDuration, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Checkpoints = serverstatus.Checkpoints{} },
+	},
+	{
+		name: "the interval of checkpoints that are not shown is unknown", gauge: v1alpha1.GaugeCheckpointInterval, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Checkpoints = serverstatus.Checkpoints{} },
+	},
+	{name: "connections are a share of those possible", gauge: v1alpha1.GaugeConnectionsUsed, want: is(5)},
+	{
+		name: "connections that are not shown are unknown", gauge: v1alpha1.GaugeConnectionsUsed, want: isNot(NotShown),
+		set: func(s *serverstatus.Status) { s.Connections.Available = nil },
+	},
+}
+
 func TestGaugesOfOneLook(t *testing.T) {
-	tests := []struct {
-		name  string
-		gauge v1alpha1.Gauge
-		set   func(*serverstatus.Status)
-		want  Measurement
-	}{
-		{name: "dirty cache is a share of the cache", gauge: v1alpha1.GaugeDirtyCache, want: is(5)},
-		{
-			name: "a clean cache is nought, not unknown", gauge: v1alpha1.GaugeDirtyCache, want: is(0),
-			set: func(s *serverstatus.Status) { s.Cache.DirtyBytes = ptr(int64(0)) },
-		},
-		{
-			name: "a dirty figure that is absent is unknown, not nought", gauge: v1alpha1.GaugeDirtyCache, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Cache.DirtyBytes = nil },
-		},
-		{
-			name: "a cache of no size cannot be divided by", gauge: v1alpha1.GaugeDirtyCache, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Cache.MaxBytes = ptr(int64(0)) },
-		},
-		{name: "cache fill is a share of the cache", gauge: v1alpha1.GaugeCacheFill, want: is(50)},
-		{
-			name: "an absent cache section leaves the fill unknown", gauge: v1alpha1.GaugeCacheFill, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Cache = serverstatus.Cache{} },
-		},
-		{name: "pinned history is in seconds", gauge: v1alpha1.GaugePinnedHistory, want: is(5)},
-		{
-			name: "pinned history that is not shown is unknown", gauge: v1alpha1.GaugePinnedHistory, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.History.PinnedSeconds = nil },
-		},
-		{name: "the scarcer tickets count", gauge: v1alpha1.GaugeTicketsAvailable, want: is(127)},
-		{
-			name: "no ticket left is nought", gauge: v1alpha1.GaugeTicketsAvailable, want: is(0),
-			set: func(s *serverstatus.Status) { s.ReadTickets.Available = ptr(int64(0)) },
-		},
-		{
-			name: "tickets of one kind alone say nothing", gauge: v1alpha1.GaugeTicketsAvailable, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.WriteTickets.Available = nil },
-		},
-		{name: "queued operations are counted", gauge: v1alpha1.GaugeQueuedOperations, want: is(2)},
-		{
-			name: "8.0 adds those that wait for tickets", gauge: v1alpha1.GaugeQueuedOperations, want: is(9),
-			set: func(s *serverstatus.Status) {
-				s.ReadTickets.Queued, s.WriteTickets.Queued = ptr(int64(3)), ptr(int64(4))
-			},
-		},
-		{
-			name: "a queue that is not shown is unknown", gauge: v1alpha1.GaugeQueuedOperations, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Queue.Total = nil },
-		},
-		{name: "the last checkpoint is in seconds", gauge: v1alpha1.GaugeCheckpointDuration, want: is(1.5)},
-		{
-			name: "before the first checkpoint there is nothing to judge", gauge: v1alpha1.GaugeCheckpointDuration, want: Measurement{State: Exempt},
-			set: func(s *serverstatus.Status) { s.Checkpoints.Count = ptr(int64(0)) },
-		},
-		{
-			name: "a checkpoint that is not shown is unknown", gauge: v1alpha1.GaugeCheckpointDuration, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Checkpoints = serverstatus.Checkpoints{} },
-		},
-		{
-			name: "the interval of checkpoints that are not shown is unknown", gauge: v1alpha1.GaugeCheckpointInterval, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Checkpoints = serverstatus.Checkpoints{} },
-		},
-		{name: "connections are a share of those possible", gauge: v1alpha1.GaugeConnectionsUsed, want: is(5)},
-		{
-			name: "connections that are not shown are unknown", gauge: v1alpha1.GaugeConnectionsUsed, want: isNot(NotShown),
-			set: func(s *serverstatus.Status) { s.Connections.Available = nil },
-		},
-	}
-	for _, test := range tests {
+	for _, test := range oneLookTests {
 		t.Run(test.name, func(t *testing.T) {
 			status := counters(minuteUp)
 			if test.set != nil {
@@ -177,112 +176,114 @@ func TestNothingAnsweredIsUnknown(t *testing.T) {
 	}
 }
 
+func evicted(pages int64) func(*serverstatus.Status) {
+	return func(s *serverstatus.Status) { s.Cache.PagesEvictedByClients = &pages }
+}
+
+var rateTests = []struct {
+	name   string
+	gauge  v1alpha1.Gauge
+	now    *serverstatus.Status
+	change []func(*Subject)
+	want   Measurement
+}{
+	{
+		name: "growth is divided by the seconds of the server's clock", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(tenMore, evicted(1100)), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(100),
+	},
+	{
+		name: "no growth is nought", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(tenMore), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(0),
+	},
+	{
+		name: "one sample makes no rate", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(tenMore), want: isNot(FirstSample),
+	},
+	{
+		name: "a sample less than half a period old makes none either", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(minuteUp + 4*time.Second), change: []func(*Subject){before(4*time.Second, counters(minuteUp))}, want: isNot(FirstSample),
+	},
+	{
+		name: "a sample half a period old does", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(minuteUp+5*time.Second, evicted(600)), change: []func(*Subject){before(5*time.Second, counters(minuteUp))}, want: is(100),
+	},
+	{
+		name: "the newest sample that is old enough is taken", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(tenMore, evicted(1100)),
+		change: []func(*Subject){
+			before(40*time.Second, counters(30*time.Second, evicted(0))), before(10*time.Second, counters(minuteUp)),
+			before(2*time.Second, counters(68*time.Second, evicted(1000))),
+		},
+		want: is(100),
+	},
+	{
+		name: "a younger process is a restart, not a negative rate", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(5*time.Second, evicted(3)), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(Restarted),
+	},
+	{
+		name: "another process id is a restart", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now:    counters(tenMore, func(s *serverstatus.Status) { s.Pid = new(int64(2)) }),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(Restarted),
+	},
+	{
+		name: "an older process that started later is a restart too", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now:    counters(80*time.Second, evicted(1000)),
+		change: []func(*Subject){before(100*time.Second, counters(minuteUp))}, want: isNot(Restarted),
+	},
+	{
+		name: "a counter that fell without a restart is not taken for a rate", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now: counters(tenMore, evicted(99)), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(Restarted),
+	},
+	{
+		name: "a counter that is not shown is unknown", gauge: v1alpha1.GaugeApplicationThreadEvictions,
+		now:    counters(tenMore, func(s *serverstatus.Status) { s.Cache.PagesEvictedByClients = nil }),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(NotShown),
+	},
+	{
+		name: "time under flow control is a share of the time", gauge: v1alpha1.GaugeFlowControlLagged,
+		now:    counters(tenMore, func(s *serverstatus.Status) { s.FlowControl.LaggedMicros = new(int64(2500000)) }),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(25),
+	},
+	{
+		name: "flow control that is off slows nobody", gauge: v1alpha1.GaugeFlowControlLagged,
+		now:  counters(tenMore, func(s *serverstatus.Status) { s.FlowControl.IsEnabled = new(false) }),
+		want: Measurement{State: Exempt},
+	},
+	{
+		name: "flow control on a secondary means nothing", gauge: v1alpha1.GaugeFlowControlLagged, now: counters(tenMore),
+		change: []func(*Subject){func(s *Subject) { s.Member.Look.State = observed.StateSecondary }}, want: Measurement{State: Exempt},
+	},
+	{
+		name: "flow control that is not shown is unknown", gauge: v1alpha1.GaugeFlowControlLagged,
+		now: counters(tenMore, func(s *serverstatus.Status) { s.FlowControl = serverstatus.FlowControl{} }), want: isNot(NotShown),
+	},
+	{
+		name: "a mean is that of the operations in between", gauge: v1alpha1.GaugeReadLatency,
+		now: counters(tenMore, func(s *serverstatus.Status) {
+			s.Reads.Operations, s.Reads.TotalMicros = new(int64(14)), new(int64(20000))
+		}),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(2.5),
+	},
+	{
+		name: "without operations there is no mean", gauge: v1alpha1.GaugeWriteLatency,
+		now: counters(tenMore), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: Measurement{State: Exempt},
+	},
+	{
+		name: "commands have a mean of their own", gauge: v1alpha1.GaugeCommandLatency,
+		now: counters(tenMore, func(s *serverstatus.Status) {
+			s.Commands.Operations, s.Commands.TotalMicros = new(int64(6)), new(int64(1500))
+		}),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(1),
+	},
+	{
+		name: "latencies that are not shown are unknown", gauge: v1alpha1.GaugeCommandLatency,
+		now:    counters(tenMore, func(s *serverstatus.Status) { s.Commands = serverstatus.Latency{} }),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(NotShown),
+	},
+}
+
 func TestRates(t *testing.T) {
-	evicted := func(pages int64) func(*serverstatus.Status) {
-		return func(s *serverstatus.Status) { s.Cache.PagesEvictedByClients = ptr(pages) }
-	}
-	tests := []struct {
-		name   string
-		gauge  v1alpha1.Gauge
-		now    *serverstatus.Status
-		change []func(*Subject)
-		want   Measurement
-	}{
-		{
-			name: "growth is divided by the seconds of the server's clock", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(tenMore, evicted(1100)), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(100),
-		},
-		{
-			name: "no growth is nought", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(tenMore), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(0),
-		},
-		{
-			name: "one sample makes no rate", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(tenMore), want: isNot(FirstSample),
-		},
-		{
-			name: "a sample less than half a period old makes none either", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(minuteUp + 4*time.Second), change: []func(*Subject){before(4*time.Second, counters(minuteUp))}, want: isNot(FirstSample),
-		},
-		{
-			name: "a sample half a period old does", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(minuteUp+5*time.Second, evicted(600)), change: []func(*Subject){before(5*time.Second, counters(minuteUp))}, want: is(100),
-		},
-		{
-			name: "the newest sample that is old enough is taken", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(tenMore, evicted(1100)),
-			change: []func(*Subject){
-				before(40*time.Second, counters(30*time.Second, evicted(0))), before(10*time.Second, counters(minuteUp)),
-				before(2*time.Second, counters(68*time.Second, evicted(1000))),
-			},
-			want: is(100),
-		},
-		{
-			name: "a younger process is a restart, not a negative rate", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(5*time.Second, evicted(3)), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(Restarted),
-		},
-		{
-			name: "another process id is a restart", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now:    counters(tenMore, func(s *serverstatus.Status) { s.Pid = ptr(int64(2)) }),
-			change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(Restarted),
-		},
-		{
-			name: "an older process that started later is a restart too", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now:    counters(80*time.Second, evicted(1000)),
-			change: []func(*Subject){before(100*time.Second, counters(minuteUp))}, want: isNot(Restarted),
-		},
-		{
-			name: "a counter that fell without a restart is not taken for a rate", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now: counters(tenMore, evicted(99)), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(Restarted),
-		},
-		{
-			name: "a counter that is not shown is unknown", gauge: v1alpha1.GaugeApplicationThreadEvictions,
-			now:    counters(tenMore, func(s *serverstatus.Status) { s.Cache.PagesEvictedByClients = nil }),
-			change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(NotShown),
-		},
-		{
-			name: "time under flow control is a share of the time", gauge: v1alpha1.GaugeFlowControlLagged,
-			now:    counters(tenMore, func(s *serverstatus.Status) { s.FlowControl.LaggedMicros = ptr(int64(2500000)) }),
-			change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(25),
-		},
-		{
-			name: "flow control that is off slows nobody", gauge: v1alpha1.GaugeFlowControlLagged,
-			now:  counters(tenMore, func(s *serverstatus.Status) { s.FlowControl.IsEnabled = ptr(false) }),
-			want: Measurement{State: Exempt},
-		},
-		{
-			name: "flow control on a secondary means nothing", gauge: v1alpha1.GaugeFlowControlLagged, now: counters(tenMore),
-			change: []func(*Subject){func(s *Subject) { s.Member.Look.State = observed.StateSecondary }}, want: Measurement{State: Exempt},
-		},
-		{
-			name: "flow control that is not shown is unknown", gauge: v1alpha1.GaugeFlowControlLagged,
-			now: counters(tenMore, func(s *serverstatus.Status) { s.FlowControl = serverstatus.FlowControl{} }), want: isNot(NotShown),
-		},
-		{
-			name: "a mean is that of the operations in between", gauge: v1alpha1.GaugeReadLatency,
-			now: counters(tenMore, func(s *serverstatus.Status) {
-				s.Reads.Operations, s.Reads.TotalMicros = ptr(int64(14)), ptr(int64(20000))
-			}),
-			change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(2.5),
-		},
-		{
-			name: "without operations there is no mean", gauge: v1alpha1.GaugeWriteLatency,
-			now: counters(tenMore), change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: Measurement{State: Exempt},
-		},
-		{
-			name: "commands have a mean of their own", gauge: v1alpha1.GaugeCommandLatency,
-			now: counters(tenMore, func(s *serverstatus.Status) {
-				s.Commands.Operations, s.Commands.TotalMicros = ptr(int64(6)), ptr(int64(1500))
-			}),
-			change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(1),
-		},
-		{
-			name: "latencies that are not shown are unknown", gauge: v1alpha1.GaugeCommandLatency,
-			now:    counters(tenMore, func(s *serverstatus.Status) { s.Commands = serverstatus.Latency{} }),
-			change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: isNot(NotShown),
-		},
-	}
-	for _, test := range tests {
+	for _, test := range rateTests {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, measureOne(t, test.gauge, member(test.now, test.change...))); diff != "" {
 				t.Errorf("measurement (-want +got):\n%s", diff)
@@ -335,9 +336,9 @@ func TestSlowOperations(t *testing.T) {
 
 func TestCheckpointInterval(t *testing.T) {
 	seen := func(ago time.Duration, count int64) func(*Subject) {
-		return before(ago, counters(10*time.Minute-ago, func(s *serverstatus.Status) { s.Checkpoints.Count = ptr(count) }))
+		return before(ago, counters(10*time.Minute-ago, func(s *serverstatus.Status) { s.Checkpoints.Count = new(count) }))
 	}
-	now := counters(10*time.Minute, func(s *serverstatus.Status) { s.Checkpoints.Count = ptr(int64(6)) })
+	now := counters(10*time.Minute, func(s *serverstatus.Status) { s.Checkpoints.Count = new(int64(6)) })
 	tests := []struct {
 		name   string
 		change []func(*Subject)
@@ -367,7 +368,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	history := History{}
 	for i := range 1000 {
 		at := time.Duration(i) * time.Minute
-		subject := member(counters(at, func(s *serverstatus.Status) { s.Checkpoints.Count = ptr(int64(i)) }))
+		subject := member(counters(at, func(s *serverstatus.Status) { s.Checkpoints.Count = new(int64(i)) }))
 		subject.Now, subject.History = noon.Add(at), history
 		history = history.Add(subject)
 	}

@@ -88,7 +88,7 @@ func TestDeclaredLimits(t *testing.T) {
 		return &v1alpha1.VerificationSpec{Limits: limits}
 	}
 	t.Run("a built-in limit is replaced by its name", func(t *testing.T) {
-		limits := Limits(declared(v1alpha1.Limit{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Max: ptr(int64(12)), ForSeconds: ptr(int32(0))}), member(nil))
+		limits := Limits(declared(v1alpha1.Limit{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Max: new(int64(12)), ForSeconds: new(int32(0))}), member(nil))
 		want := Limit{
 			Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Bound: 12,
 			Scope: v1alpha1.ScopeShardMembers, Enforcement: v1alpha1.EnforcementEnforce,
@@ -101,7 +101,7 @@ func TestDeclaredLimits(t *testing.T) {
 		}
 	})
 	t.Run("another name is added, with the defaults", func(t *testing.T) {
-		limits := Limits(declared(v1alpha1.Limit{Name: "slow", Gauge: v1alpha1.GaugeSlowOperations, Min: ptr(int64(1))}), member(nil))
+		limits := Limits(declared(v1alpha1.Limit{Name: "slow", Gauge: v1alpha1.GaugeSlowOperations, Min: new(int64(1))}), member(nil))
 		want := Limit{
 			Name: "slow", Gauge: v1alpha1.GaugeSlowOperations, Bound: 1, IsMin: true, For: 30 * time.Second,
 			Scope: v1alpha1.ScopeShardMembers, Enforcement: v1alpha1.EnforcementEnforce,
@@ -111,7 +111,7 @@ func TestDeclaredLimits(t *testing.T) {
 		}
 	})
 	t.Run("Off takes a limit away", func(t *testing.T) {
-		off := v1alpha1.Limit{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Max: ptr(int64(1)), Enforcement: v1alpha1.EnforcementOff}
+		off := v1alpha1.Limit{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Max: new(int64(1)), Enforcement: v1alpha1.EnforcementOff}
 		if got, before := len(Limits(declared(off), member(nil))), len(Limits(nil, member(nil))); got != before-1 {
 			t.Errorf("%d limits, want one less than %d", got, before)
 		}
@@ -135,7 +135,7 @@ func TestDeclaredLimits(t *testing.T) {
 		{v1alpha1.ScopeAllMembers, member(nil, config), true},
 	}
 	for _, test := range scopes {
-		limits := Limits(declared(v1alpha1.Limit{Name: "x", Gauge: v1alpha1.GaugeDirtyCache, Max: ptr(int64(1)), Scope: test.scope}), test.subject)
+		limits := Limits(declared(v1alpha1.Limit{Name: "x", Gauge: v1alpha1.GaugeDirtyCache, Max: new(int64(1)), Scope: test.scope}), test.subject)
 		if got := limits[len(limits)-1].Name == "x"; got != test.want {
 			t.Errorf("%s concerns a member of %s in state %d: %v", test.scope, test.subject.Set.Component, test.subject.Member.Look.State, got)
 		}
@@ -146,7 +146,7 @@ func TestPeriod(t *testing.T) {
 	if Period(nil) != 10*time.Second || Period(&v1alpha1.VerificationSpec{}) != 10*time.Second {
 		t.Error("the default is 10 s")
 	}
-	if Period(&v1alpha1.VerificationSpec{PeriodSeconds: ptr(int32(5))}) != 5*time.Second {
+	if Period(&v1alpha1.VerificationSpec{PeriodSeconds: new(int32(5))}) != 5*time.Second {
 		t.Error("the declared period is not taken")
 	}
 }
@@ -185,51 +185,54 @@ func (s *story) look(measurement Measurement) Judgement {
 	return judgement
 }
 
+// restart in the place of a value is a new operator that looks on.
+const restart = -1.0
+
+var verdictTests = []struct {
+	name string
+	// looks are the values, in turn; nil is Unknown, restart is a new operator.
+	looks []*float64
+	want  []Verdict
+}{
+	{name: "in range", looks: []*float64{new(20.0), new(5.0)}, want: []Verdict{InRange, InRange}},
+	{name: "a spike shorter than the limit's time is none", looks: []*float64{new(23.0), new(23.0), new(20.0)}, want: []Verdict{Pending, Pending, InRange}},
+	{
+		name:  "out of range for long enough is a breach",
+		looks: []*float64{new(23.0), new(24.0), new(25.0), new(26.0)}, want: []Verdict{Pending, Pending, Pending, Breached},
+	},
+	{
+		name:  "a breach ends when the gauge was back for as long",
+		looks: []*float64{new(23.0), new(23.0), new(23.0), new(23.0), new(5.0), new(5.0), new(5.0), new(5.0)},
+		want:  []Verdict{Pending, Pending, Pending, Breached, Breached, Breached, Breached, InRange},
+	},
+	{
+		name:  "a moment back in range does not end a breach",
+		looks: []*float64{new(23.0), new(23.0), new(23.0), new(23.0), new(5.0), new(23.0), new(5.0), new(5.0), new(5.0), new(5.0)},
+		want:  []Verdict{Pending, Pending, Pending, Breached, Breached, Breached, Breached, Breached, Breached, InRange},
+	},
+	{
+		name:  "no answer ends no breach",
+		looks: []*float64{new(23.0), new(23.0), new(23.0), new(23.0), nil, nil}, want: []Verdict{Pending, Pending, Pending, Breached, Breached, Breached},
+	},
+	{name: "no answer is unknown", looks: []*float64{new(5.0), nil, new(5.0)}, want: []Verdict{InRange, UnknownVerdict, InRange}},
+	{
+		name:  "no answer does not make a gauge out of range start anew",
+		looks: []*float64{new(23.0), nil, nil, new(23.0)}, want: []Verdict{Pending, UnknownVerdict, UnknownVerdict, Breached},
+	},
+	{
+		name:  "a breach survives a restart of the operator",
+		looks: []*float64{new(23.0), new(23.0), new(23.0), new(23.0), new(restart), nil, new(23.0)},
+		want:  []Verdict{Pending, Pending, Pending, Breached, Breached, Breached},
+	},
+	{
+		name:  "what is pending starts anew with the operator",
+		looks: []*float64{new(23.0), new(23.0), new(restart), new(23.0), new(23.0)}, want: []Verdict{Pending, Pending, Pending, Pending},
+	},
+}
+
 func TestVerdicts(t *testing.T) {
-	const restart = -1.0
 	unknown := isNot(FirstSample)
-	tests := []struct {
-		name string
-		// looks are the values, in turn; nil is Unknown, restart is a new operator.
-		looks []*float64
-		want  []Verdict
-	}{
-		{name: "in range", looks: []*float64{ptr(20.0), ptr(5.0)}, want: []Verdict{InRange, InRange}},
-		{name: "a spike shorter than the limit's time is none", looks: []*float64{ptr(23.0), ptr(23.0), ptr(20.0)}, want: []Verdict{Pending, Pending, InRange}},
-		{
-			name:  "out of range for long enough is a breach",
-			looks: []*float64{ptr(23.0), ptr(24.0), ptr(25.0), ptr(26.0)}, want: []Verdict{Pending, Pending, Pending, Breached},
-		},
-		{
-			name:  "a breach ends when the gauge was back for as long",
-			looks: []*float64{ptr(23.0), ptr(23.0), ptr(23.0), ptr(23.0), ptr(5.0), ptr(5.0), ptr(5.0), ptr(5.0)},
-			want:  []Verdict{Pending, Pending, Pending, Breached, Breached, Breached, Breached, InRange},
-		},
-		{
-			name:  "a moment back in range does not end a breach",
-			looks: []*float64{ptr(23.0), ptr(23.0), ptr(23.0), ptr(23.0), ptr(5.0), ptr(23.0), ptr(5.0), ptr(5.0), ptr(5.0), ptr(5.0)},
-			want:  []Verdict{Pending, Pending, Pending, Breached, Breached, Breached, Breached, Breached, Breached, InRange},
-		},
-		{
-			name:  "no answer ends no breach",
-			looks: []*float64{ptr(23.0), ptr(23.0), ptr(23.0), ptr(23.0), nil, nil}, want: []Verdict{Pending, Pending, Pending, Breached, Breached, Breached},
-		},
-		{name: "no answer is unknown", looks: []*float64{ptr(5.0), nil, ptr(5.0)}, want: []Verdict{InRange, UnknownVerdict, InRange}},
-		{
-			name:  "no answer does not make a gauge out of range start anew",
-			looks: []*float64{ptr(23.0), nil, nil, ptr(23.0)}, want: []Verdict{Pending, UnknownVerdict, UnknownVerdict, Breached},
-		},
-		{
-			name:  "a breach survives a restart of the operator",
-			looks: []*float64{ptr(23.0), ptr(23.0), ptr(23.0), ptr(23.0), ptr(restart), nil, ptr(23.0)},
-			want:  []Verdict{Pending, Pending, Pending, Breached, Breached, Breached},
-		},
-		{
-			name:  "what is pending starts anew with the operator",
-			looks: []*float64{ptr(23.0), ptr(23.0), ptr(restart), ptr(23.0), ptr(23.0)}, want: []Verdict{Pending, Pending, Pending, Pending},
-		},
-	}
-	for _, test := range tests {
+	for _, test := range verdictTests {
 		t.Run(test.name, func(t *testing.T) {
 			s := story{now: noon}
 			var got []Verdict
@@ -306,10 +309,10 @@ func TestEveryGaugeHasItsWords(t *testing.T) {
 }
 
 func TestJudgeGauges(t *testing.T) {
-	dirty := func(s *serverstatus.Status) { s.Cache.DirtyBytes = ptr(int64(230)) }
+	dirty := func(s *serverstatus.Status) { s.Cache.DirtyBytes = new(int64(230)) }
 	spec := &v1alpha1.VerificationSpec{Limits: []v1alpha1.Limit{
-		{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Max: ptr(int64(20)), ForSeconds: ptr(int32(0))},
-		{Name: "full", Gauge: v1alpha1.GaugeCacheFill, Max: ptr(int64(10)), ForSeconds: ptr(int32(0)), Enforcement: v1alpha1.EnforcementReport},
+		{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Max: new(int64(20)), ForSeconds: new(int32(0))},
+		{Name: "full", Gauge: v1alpha1.GaugeCacheFill, Max: new(int64(10)), ForSeconds: new(int32(0)), Enforcement: v1alpha1.EnforcementReport},
 	}}
 	subject := member(counters(minuteUp, dirty))
 	judged := JudgeGauges(spec, []Subject{subject}, nil, nil)
