@@ -172,6 +172,9 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if mayAct && facts.Action.IsAct() {
 		err = r.perform(ctx, goal, credentials, facts.Action)
 	}
+	if errors.Is(err, errBudgetClosed) {
+		facts.Action, err = waitForBudget(facts.Action), nil
+	}
 	return facts, err
 }
 

@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -163,10 +164,23 @@ func (r *MongoTuningReconciler) evict(ctx context.Context, cluster desired.Clust
 		ObjectMeta:    metav1.ObjectMeta{Namespace: cluster.Tuning.Namespace, Name: action.Member},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}},
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 		return nil
+	case apierrors.IsTooManyRequests(err):
+		return errBudgetClosed
 	}
 	return err
+}
+
+// errBudgetClosed tells that a disruption budget does not allow an eviction now.
+var errBudgetClosed = errors.New("its disruption budget does not allow it now")
+
+// waitForBudget is what is done instead of an act that a budget does not allow.
+func waitForBudget(action plan.Action) plan.Action {
+	action.Kind, action.Reason = plan.Wait, v1alpha1.ReasonWaitingForMembers
+	action.Message = action.Member + " has to restart and waits: " + errBudgetClosed.Error()
+	return action
 }
 
 func (r *MongoTuningReconciler) deletePod(ctx context.Context, cluster desired.Cluster, name, uid string) error {
