@@ -48,7 +48,7 @@ up)
 	fi
 	image=''
 	[[ ${CLUSTER:-local} == local ]] || image='/^    image: /d; /^    # A test image/d;'
-	sed -E "$image s/^    version: .*/    version: $MONGODB_VERSION/; s#(mongodb-test):.*#\1:$MONGODB_VERSION#" "$sample" |
+	sed -E "$image s/^  name: demo-modern/  name: demo/; s/^    version: .*/    version: $MONGODB_VERSION/; s#(mongodb-test):.*#\1:$MONGODB_VERSION#" "$sample" |
 		kubectl -n "$NAMESPACE" apply -f -
 	follow
 	echo
