@@ -7,6 +7,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
@@ -77,6 +79,7 @@ func newCluster(t *testing.T, namespace, name string) *cluster {
 	if err != nil {
 		t.Fatalf("find the cluster, is KUBECONFIG set? %v", err)
 	}
+	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	config.QPS, config.Burst = 100, 200
 	// Deprecated kinds are listed like all others when the tests look at everything.
 	config.WarningHandler = rest.NoWarnings{}
