@@ -219,8 +219,16 @@ func TestEveryStartEnds(t *testing.T) {
 		if last.Kind != plan.Nothing && last.Kind != plan.Stall {
 			t.Fatalf("ended in %s: %s", last.Kind, last.Message)
 		}
-		if last.Kind == plan.Stall {
+		if last.Kind == plan.Stall && last.Reason != v1alpha1.ReasonRolledBack {
 			t.Fatalf("stalled although everything that is declared can be done: %s: %s", last.Reason, last.Message)
+		}
+		// A fault that hit a changed member takes the change back, and then all of it.
+		for _, set := range running.Judged().ReplicaSets {
+			for _, member := range set.Pods() {
+				if !set.Verdicts[member].InForce() {
+					t.Fatalf("ended in %s (%s) while %s is not where it belongs", last.Kind, last.Message, member)
+				}
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ package integration
 
 import (
 	"context"
+	"sync"
 
 	"github.com/mongotuning/mongotuning/controllers"
 	"github.com/mongotuning/mongotuning/internal/catalog"
@@ -22,6 +23,9 @@ type databases struct {
 	tuning  string
 	// frozen are answers that a server keeps giving, by the UID of its pod.
 	frozen map[string]observed.Look
+	// remember takes the answers of one look, when set.
+	mu       sync.Mutex
+	remember map[string]observed.Look
 }
 
 var _ controllers.Databases = &databases{}
@@ -30,7 +34,13 @@ func (d *databases) Look(_ context.Context, server controllers.Server, as contro
 	if look, known := d.frozen[server.PodUID]; known {
 		return look
 	}
-	return d.servers.Look(server.PodUID, as.OperatorPassword())
+	look := d.servers.Look(server.PodUID, as.OperatorPassword())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.remember != nil {
+		d.remember[server.PodUID] = look
+	}
+	return look
 }
 
 func (d *databases) LookAtMongos(_ context.Context, server controllers.Server, as controllers.Credentials) ([]string, error) {

@@ -35,6 +35,8 @@ type kubernetes struct {
 	made map[string]int
 	// failTrials lets every trial start fail with these last words.
 	failTrials string
+	// budgetsClosed tells that somebody else has used every disruption budget up.
+	budgetsClosed bool
 
 	addresses int
 }
@@ -270,7 +272,9 @@ func (k *kubernetes) keepBudgets(ctx context.Context) {
 			}
 		}
 		status.DesiredHealthy = max(0, status.ExpectedPods-1)
-		status.DisruptionsAllowed = max(0, status.CurrentHealthy-status.DesiredHealthy)
+		if !k.budgetsClosed {
+			status.DisruptionsAllowed = max(0, status.CurrentHealthy-status.DesiredHealthy)
+		}
 		if budget.Status.ObservedGeneration == status.ObservedGeneration && budget.Status.CurrentHealthy == status.CurrentHealthy &&
 			budget.Status.DisruptionsAllowed == status.DisruptionsAllowed && budget.Status.ExpectedPods == status.ExpectedPods {
 			continue

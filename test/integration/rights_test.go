@@ -5,6 +5,7 @@
 package integration
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -98,6 +99,41 @@ func granted(role *rbacv1.ClusterRole) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+// unused are rights that no test makes use of, each with the reason why it is granted.
+var unused = map[string]string{
+	"update mongotuning.io/mongotunings/finalizers": "asked for where OwnerReferencesPermissionEnforcement is on, to make the object an owner that blocks its deletion",
+	"create /events":             "older clusters take events of the core group only",
+	"patch /events":              "older clusters take events of the core group only",
+	"patch events.k8s.io/events": "sent when an event is told again within minutes",
+	"get batch/jobs":             "sent when a cache is asked for one trial start",
+}
+
+// check fails when the role grants what nobody used over all tests of the package, or a reason is given
+// for a right that is used or not granted.
+func (r *rights) check(role *rbacv1.ClusterRole) error {
+	var problems []string
+	all := granted(role)
+	for _, right := range all {
+		_, excused := unused[right]
+		switch used := r.isUsed(right); {
+		case !used && !excused:
+			problems = append(problems, "granted and never used: "+right)
+		case used && excused:
+			problems = append(problems, "used, so that it needs no excuse: "+right)
+		}
+	}
+	for right := range unused {
+		if !slices.Contains(all, right) {
+			problems = append(problems, "excused and not granted: "+right)
+		}
+	}
+	slices.Sort(problems)
+	if len(problems) > 0 {
+		return fmt.Errorf("the role grants other rights than are used:\n%s", strings.Join(problems, "\n"))
+	}
+	return nil
 }
 
 // mark and since count the requests between two moments.

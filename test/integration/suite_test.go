@@ -9,6 +9,7 @@ package integration
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -77,7 +78,15 @@ func runWithControlPlane(m *testing.M) (int, error) {
 		return 1, err
 	}
 	code := m.Run()
-	return code, nil
+	if code != 0 || isPartial() {
+		return code, nil
+	}
+	return code, shared.rights.check(shared.role)
+}
+
+// isPartial tells that not every test was asked for.
+func isPartial() bool {
+	return flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" || testing.Short()
 }
 
 // logs are shown when VERBOSE is set; failures are told by the tests.
