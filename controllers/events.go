@@ -86,13 +86,15 @@ func (r *MongoTuningReconciler) say(tuning *v1alpha1.MongoTuning, kind, reason, 
 
 // tellBreaches tells which gauges left their range for too long, and which are back.
 func (r *MongoTuningReconciler) tellBreaches(tuning *v1alpha1.MongoTuning, before []v1alpha1.Breach, gauges verify.ClusterGauges) {
-	began, ended := map[string][]string{}, []string(nil)
+	began := map[string][]string{}
 	for _, breach := range newBreaches(before, tuning.Status.Breaches) {
 		if judgement, known := gauges.Of(breach.Member).Judgement(breach.Limit); known {
 			began[judgement.Reason()] = append(began[judgement.Reason()], judgement.Sentence())
 		}
 	}
-	for _, breach := range newBreaches(tuning.Status.Breaches, before) {
+	over := newBreaches(tuning.Status.Breaches, before)
+	ended := make([]string, 0, len(over))
+	for _, breach := range over {
 		ended = append(ended, fmt.Sprintf("%s of %s is back in its range, or no longer held to limit %s", breach.Gauge, breach.Member, breach.Limit))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(began)) {

@@ -27,7 +27,7 @@ func collect(series chan<- prometheus.Metric, object types.NamespacedName, clust
 		labels = with([]string{object.Namespace, object.Name}, labels...)
 		series <- prometheus.MustNewConstMetric(descriptions[f.name], prometheus.GaugeValue, value, labels...)
 	}
-	send(lookedFamily, float64(cluster.LookedAt.UnixMilli())*perMilli)
+	send(lookedFamily, float64(cluster.LookedAt.UnixMilli())/millis)
 	for _, condition := range cluster.Conditions {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
 			send(conditionFamily, truth[condition.Status == status], condition.Type, string(status))
@@ -50,7 +50,7 @@ func collectMember(send emit, member Member) {
 	for _, measurement := range member.Gauges.Measurements {
 		metric, known := gaugeFamilies[measurement.Gauge]
 		if known && measurement.HasValue {
-			send(metric, measurement.Value*metric.scale, set, name)
+			send(metric, measurement.Value/metric.scale, set, name)
 		}
 	}
 	for _, judgement := range member.Gauges.Judgements {
@@ -65,7 +65,7 @@ func collectLimit(send emit, set string, judgement verify.Judgement) {
 	}
 	gauge, enforcement := string(judgement.Gauge), string(judgement.Enforcement)
 	scale := gaugeFamilies[judgement.Gauge].scale
-	send(limitFamily, judgement.Bound*scale, set, judgement.Member, judgement.Name, gauge, bound, enforcement)
+	send(limitFamily, judgement.Bound/scale, set, judgement.Member, judgement.Name, gauge, bound, enforcement)
 	for _, verdict := range verify.Verdicts() {
 		send(verdictFamily, truth[judgement.Verdict == verdict], set, judgement.Member, judgement.Name, gauge, enforcement, string(verdict))
 	}

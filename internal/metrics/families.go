@@ -17,7 +17,8 @@ type family struct {
 	name, kind string
 	labels     []string
 	help       string
-	// scale turns a gauge's own unit into the base unit of the metric; 1 where it is one.
+	// scale is how many of the gauge's own unit make one of the metric's base unit. Dividing by it keeps
+	// 95 percent 0.95, where multiplying by 0.01 would not.
 	scale float64
 }
 
@@ -40,30 +41,30 @@ var (
 func with(labels []string, more ...string) []string { return slices.Concat(labels, more) }
 
 const (
-	// perPercent, perMilli turn percent into ratios and milliseconds into seconds.
-	perPercent = 0.01
-	perMilli   = 0.001
+	// percents make a whole, millis a second.
+	percents = 100
+	millis   = 1000
 )
 
 // gaugeFamilies are the metrics of the gauges.
 var gaugeFamilies = map[v1alpha1.Gauge]family{
-	v1alpha1.GaugeDirtyCache:                 {name: "mongotuning_dirty_cache_ratio", scale: perPercent},
-	v1alpha1.GaugeCacheFill:                  {name: "mongotuning_cache_fill_ratio", scale: perPercent},
+	v1alpha1.GaugeDirtyCache:                 {name: "mongotuning_dirty_cache_ratio", scale: percents},
+	v1alpha1.GaugeCacheFill:                  {name: "mongotuning_cache_fill_ratio", scale: percents},
 	v1alpha1.GaugeApplicationThreadEvictions: {name: "mongotuning_application_thread_evictions_per_second", scale: 1},
 	v1alpha1.GaugeReplicationLag:             {name: "mongotuning_replication_lag_seconds", scale: 1},
 	v1alpha1.GaugeMajorityLag:                {name: "mongotuning_majority_lag_seconds", scale: 1},
 	v1alpha1.GaugeOplogWindow:                {name: "mongotuning_oplog_window_seconds", scale: 1},
-	v1alpha1.GaugeFlowControlLagged:          {name: "mongotuning_flow_control_lagged_ratio", scale: perPercent},
+	v1alpha1.GaugeFlowControlLagged:          {name: "mongotuning_flow_control_lagged_ratio", scale: percents},
 	v1alpha1.GaugePinnedHistory:              {name: "mongotuning_pinned_history_seconds", scale: 1},
 	v1alpha1.GaugeTicketsAvailable:           {name: "mongotuning_tickets_available", scale: 1},
 	v1alpha1.GaugeQueuedOperations:           {name: "mongotuning_queued_operations", scale: 1},
 	v1alpha1.GaugeCheckpointDuration:         {name: "mongotuning_checkpoint_duration_seconds", scale: 1},
 	v1alpha1.GaugeCheckpointInterval:         {name: "mongotuning_checkpoint_interval_seconds", scale: 1},
 	v1alpha1.GaugeSlowOperations:             {name: "mongotuning_slow_operations_per_second", scale: 1},
-	v1alpha1.GaugeReadLatency:                {name: "mongotuning_read_latency_seconds", scale: perMilli},
-	v1alpha1.GaugeWriteLatency:               {name: "mongotuning_write_latency_seconds", scale: perMilli},
-	v1alpha1.GaugeCommandLatency:             {name: "mongotuning_command_latency_seconds", scale: perMilli},
-	v1alpha1.GaugeConnectionsUsed:            {name: "mongotuning_connections_used_ratio", scale: perPercent},
+	v1alpha1.GaugeReadLatency:                {name: "mongotuning_read_latency_seconds", scale: millis},
+	v1alpha1.GaugeWriteLatency:               {name: "mongotuning_write_latency_seconds", scale: millis},
+	v1alpha1.GaugeCommandLatency:             {name: "mongotuning_command_latency_seconds", scale: millis},
+	v1alpha1.GaugeConnectionsUsed:            {name: "mongotuning_connections_used_ratio", scale: percents},
 }
 
 // familyOf is the metric of a gauge.
@@ -71,9 +72,9 @@ func familyOf(gauge verify.Gauge) family {
 	metric := gaugeFamilies[gauge.Name]
 	metric.kind, metric.labels, metric.help = kindGauge, memberLabels, gauge.Help
 	switch metric.scale {
-	case perPercent:
+	case percents:
 		metric.help += " As a ratio, 0 to 1."
-	case perMilli:
+	case millis:
 		metric.help = strings.Replace(metric.help, "milliseconds", "seconds", 1)
 	}
 	return metric
