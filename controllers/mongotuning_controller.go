@@ -251,6 +251,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	r.tellWarnings(tuning, before.Status, facts)
 	r.tellTurn(tuning, facts)
 	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
 	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
