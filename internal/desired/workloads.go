@@ -44,11 +44,13 @@ func (c Cluster) StatefulSet(set ReplicaSet) *appsv1ac.StatefulSetApplyConfigura
 			WithVolumeClaimTemplates(dataClaim(set.Storage)))
 }
 
-// TemplateHash names the pod template of a replica set. The operator's image and the key file are left
-// out of it: the first must not restart a database, the second has a path of its own.
+// TemplateHash names the pod template of a replica set. The operator's image, pull secrets and the key
+// file are left out of it: the first two must not restart a database, the third has a path of its own.
 func (c Cluster) TemplateHash(set ReplicaSet) string {
 	c.OperatorImage = ""
-	return hashOf(c.memberPod(set))
+	pod := c.memberPod(set)
+	pod.ImagePullSecrets = nil
+	return hashOf(pod)
 }
 
 // MongosTemplateHash names the pod template of the routers, the operator's image left out.
