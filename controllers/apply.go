@@ -25,15 +25,16 @@ import (
 // members that exist already are left alone: writing them is an action of the plan, at its turn.
 func (r *MongoTuningReconciler) applyHarmless(ctx context.Context, goal plan.Wanted) error {
 	cluster, routers := goal.Cluster, goal.AtMongos()
-	objects := []runtime.ApplyConfiguration{
+	sets := desired.ReplicaSets(cluster.Tuning)
+	objects := append(make([]runtime.ApplyConfiguration, 0, 6+2*len(sets)),
 		cluster.ServiceAccount(),
 		cluster.MemberNetworkPolicy(v1alpha1.ComponentShardMember),
 		cluster.MemberNetworkPolicy(v1alpha1.ComponentConfigServer),
 		cluster.MongosNetworkPolicy(),
 		cluster.MongosService(),
 		routers.MongosFiles(),
-	}
-	for _, set := range desired.ReplicaSets(cluster.Tuning) {
+	)
+	for _, set := range sets {
 		objects = append(objects, cluster.MemberService(set), cluster.DisruptionBudget(set))
 	}
 	for _, object := range objects {

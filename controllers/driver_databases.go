@@ -54,7 +54,7 @@ const (
 // Look asks a mongod everything that decisions are made from. A member that does not know the operator
 // is asked who it is without credentials: a set that is not initiated has no users.
 func (d *DriverDatabases) Look(ctx context.Context, server Server, as secrets) observed.Look {
-	member, err := d.member(server, as)
+	member, err := d.member(ctx, server, as)
 	if err != nil {
 		return observed.Look{Error: err.Error()}
 	}
@@ -211,7 +211,7 @@ var errSilent = errors.New("it does not answer")
 
 // LookAtMongos asks a router which shards it lists.
 func (d *DriverDatabases) LookAtMongos(ctx context.Context, server Server, as secrets) ([]string, error) {
-	mongos, err := d.mongos(server, as)
+	mongos, err := d.mongos(ctx, server, as)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (d *DriverDatabases) KnowsApp(ctx context.Context, server Server, as secret
 func (d *DriverDatabases) Initiate(ctx context.Context, server Server, as secrets, set InitiateRequest) error {
 	config := mongodb.InitialConfig{Name: set.Name, IsConfigServer: set.ConfigServer}
 	for id, host := range set.Hosts {
-		config.Members = append(config.Members, mongodb.InitialMember{ID: int32(id), Address: host, Priority: 1}) //nolint:gosec // at most 7
+		config.Members = append(config.Members, mongodb.InitialMember{ID: int32(id), Address: host, Priority: 1})
 	}
 	err := withMember(ctx, server, mongodb.MemberIdentity(as.keyFile), func(member *mongodb.Member) error {
 		return member.Initiate(ctx, config)
@@ -259,7 +259,7 @@ func (d *DriverDatabases) CreateOperator(ctx context.Context, server Server, as 
 // CreateApp sets the password of the application's user as the operator, who may do no more than that;
 // a user that does not exist is made by the members' own identity.
 func (d *DriverDatabases) CreateApp(ctx context.Context, server Server, as secrets) error {
-	member, err := d.member(server, as)
+	member, err := d.member(ctx, server, as)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func createUser(ctx context.Context, member *mongodb.Member, role mongodb.Role, 
 
 // AddShard makes a replica set a shard.
 func (d *DriverDatabases) AddShard(ctx context.Context, server Server, as secrets, replicaSet string, hosts []string) error {
-	mongos, err := d.mongos(server, as)
+	mongos, err := d.mongos(ctx, server, as)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (d *DriverDatabases) AddShard(ctx context.Context, server Server, as secret
 
 // StepDown asks a primary to hand over.
 func (d *DriverDatabases) StepDown(ctx context.Context, server Server, as secrets) error {
-	member, err := d.member(server, as)
+	member, err := d.member(ctx, server, as)
 	if err != nil {
 		return err
 	}
@@ -332,37 +332,37 @@ func closeQuietly(ctx context.Context, client closer) {
 	_ = client.Close(ctx)
 }
 
-func (d *DriverDatabases) member(server Server, as secrets) (*mongodb.Member, error) {
+func (d *DriverDatabases) member(ctx context.Context, server Server, as secrets) (*mongodb.Member, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.members == nil {
 		d.members = map[string]*cached[*mongodb.Member]{}
 	}
-	return clientFor(d.members, server, as, func(options mongodb.Options) (*mongodb.Member, error) {
+	return clientFor(ctx, d.members, server, as, func(options mongodb.Options) (*mongodb.Member, error) {
 		options.Answered = d.Answered
 		return mongodb.Dial(server.Address, options)
 	})
 }
 
-func (d *DriverDatabases) mongos(server Server, as secrets) (*mongodb.Mongos, error) {
+func (d *DriverDatabases) mongos(ctx context.Context, server Server, as secrets) (*mongodb.Mongos, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.routers == nil {
 		d.routers = map[string]*cached[*mongodb.Mongos]{}
 	}
-	return clientFor(d.routers, server, as, func(options mongodb.Options) (*mongodb.Mongos, error) {
+	return clientFor(ctx, d.routers, server, as, func(options mongodb.Options) (*mongodb.Mongos, error) {
 		options.Answered = d.Answered
 		return mongodb.DialMongos(options, server.Address)
 	})
 }
 
-func clientFor[T closer](clients map[string]*cached[T], server Server, as secrets, dial func(mongodb.Options) (T, error)) (T, error) {
+func clientFor[T closer](ctx context.Context, clients map[string]*cached[T], server Server, as secrets, dial func(mongodb.Options) (T, error)) (T, error) {
 	entry, known := clients[server.PodUID]
 	if known && entry.password == as.operator.password {
 		return entry.client, nil
 	}
 	if known {
-		go closeQuietly(context.Background(), entry.client)
+		go closeQuietly(ctx, entry.client)
 	}
 	client, err := dial(mongodb.Options{Credentials: credentialsOf(as.operator)})
 	if err != nil {

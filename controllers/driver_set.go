@@ -13,7 +13,7 @@ import (
 
 // Set brings changed values into force on a running mongod.
 func (d *DriverDatabases) Set(ctx context.Context, server Server, as secrets, changes catalog.Changes) error {
-	member, err := d.member(server, as)
+	member, err := d.member(ctx, server, as)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.Mong
 	cluster.WatchedSince = r.watches.since(key)
 	cluster.Policy = plan.PolicyOf(tuning.Spec.Rollout)
 	cluster.Weigh(r.gauges.judge(tuning, goal, cluster))
-	cluster.Settled = status.Settled(tuning.Status, tuning.Generation, goal.Revision)
+	cluster.Settled = status.Settled(tuning.Status, goal.Revision)
 	cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
 	cluster.Proceed = tuning.Annotations[v1alpha1.AnnotationProceed] == goal.Revision
 	if asked := tuning.Annotations[v1alpha1.AnnotationRetry]; asked == goal.Revision || strings.HasPrefix(asked, goal.Revision+"/") {

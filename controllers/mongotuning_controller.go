@@ -5,6 +5,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,28 +147,15 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 		return facts, err
 	}
 	mayAct := want.stall == nil && !facts.Suspended
-	var barred error
+	barred := error(nil)
 	if mayAct {
-		if err := r.recordRevision(ctx, want); err != nil {
-			return facts, err
-		}
 		// What bars the way here does not end the watch: look and judge all the same.
-		if barred = r.applyHarmless(ctx, goal); barred != nil && stallFrom(barred) == nil {
+		if barred = r.prepare(ctx, want, goal); barred != nil && stallFrom(barred) == nil {
 			return facts, barred
 		}
 	}
-	began := r.Clock.Now()
-	seen, err := r.observe(ctx, goal.Cluster, credentials)
-	if err != nil {
-		return facts, err
-	}
-	r.Metrics.Looked(r.Clock.Since(began))
-	if facts.Cluster, err = r.judge(ctx, tuning, goal, seen); err != nil {
-		return facts, err
-	}
-	facts.Action = plan.Next(facts.Cluster)
-	if barred != nil {
-		return facts, barred
+	if err := r.lookAndJudge(ctx, tuning, goal, credentials, &facts); err != nil || barred != nil {
+		return facts, cmp.Or(err, barred)
 	}
 	if mayAct && facts.Action.IsAct() {
 		err = r.perform(ctx, goal, credentials, facts.Action)
@@ -176,6 +164,29 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 		facts.Action, err = waitForBudget(facts.Action), nil
 	}
 	return facts, err
+}
+
+// prepare records the wanted revision and applies what restarts nobody.
+func (r *MongoTuningReconciler) prepare(ctx context.Context, want wanted, goal plan.Wanted) error {
+	if err := r.recordRevision(ctx, want); err != nil {
+		return err
+	}
+	return r.applyHarmless(ctx, goal)
+}
+
+// lookAndJudge takes one snapshot, judges it, and chooses the next action.
+func (r *MongoTuningReconciler) lookAndJudge(ctx context.Context, tuning *v1alpha1.MongoTuning, goal plan.Wanted, as secrets, facts *status.Facts) error {
+	began := r.Clock.Now()
+	seen, err := r.observe(ctx, goal.Cluster, as)
+	if err != nil {
+		return err
+	}
+	r.Metrics.Looked(r.Clock.Since(began))
+	if facts.Cluster, err = r.judge(ctx, tuning, goal, seen); err != nil {
+		return err
+	}
+	facts.Action = plan.Next(facts.Cluster)
+	return nil
 }
 
 // stallFrom is the stall that an error amounts to; nil when trying again may help.

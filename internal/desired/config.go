@@ -18,7 +18,7 @@ import (
 const (
 	dataPath       = "/data/db"
 	filesPath      = "/etc/mongotuning/files"
-	keySecretPath  = "/etc/mongotuning/key"
+	keyMountPath   = "/etc/mongotuning/key"
 	runtimePath    = "/run/mongotuning"
 	keyFilePath    = runtimePath + "/keyfile"
 	binaryPath     = "/opt/mongotuning/mongotuning"

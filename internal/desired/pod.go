@@ -83,7 +83,7 @@ func (c Cluster) prepareContainer() *corev1ac.ContainerApplyConfiguration {
 		WithImage(c.OperatorImage).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs("member", "prepare",
-			"--key-file-from="+keySecretPath+"/"+naming.KeyFileKey,
+			"--key-file-from="+keyMountPath+"/"+naming.KeyFileKey,
 			"--key-file-to="+keyFilePath,
 			"--binary-to="+binaryPath).
 		WithResources(corev1ac.ResourceRequirements().
@@ -91,7 +91,7 @@ func (c Cluster) prepareContainer() *corev1ac.ContainerApplyConfiguration {
 			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")})).
 		WithSecurityContext(restricted()).
 		WithVolumeMounts(
-			corev1ac.VolumeMount().WithName(volumeKey).WithMountPath(keySecretPath).WithReadOnly(true),
+			corev1ac.VolumeMount().WithName(volumeKey).WithMountPath(keyMountPath).WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(volumeRuntime).WithMountPath(runtimePath),
 			corev1ac.VolumeMount().WithName(volumeBinary).WithMountPath(binaryDir),
 		)

@@ -27,8 +27,11 @@ func Trial(ctx context.Context, command []string, address string) error {
 	if err := server.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", command[0], err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = server.Wait() // its exit code is told, whatever it is
+		close(ended)
+	}()
 	ticker := time.NewTicker(trialPoll)
 	defer ticker.Stop()
 	for {

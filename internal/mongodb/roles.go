@@ -106,16 +106,17 @@ func (m *Member) MissingRights(ctx context.Context, role Role) ([]string, error)
 		return nil, err
 	}
 	granted := map[string]bool{}
-	for _, privilege := range document(answer).section("authInfo").list("authenticatedUserPrivileges") {
+	for _, privilege := range answer.section("authInfo").list("authenticatedUserPrivileges") {
 		resource := privilege.section("resource")
+		on := Privilege{OnCluster: resource.is("cluster"), Database: resource.word("db"), Collection: resource.word("collection")}
 		for _, action := range privilege.words("actions") {
-			granted[rightName(resource.is("cluster"), resource.word("db"), resource.word("collection"), action)] = true
+			granted[on.right(action)] = true
 		}
 	}
 	var missing []string
 	for _, privilege := range role.Privileges {
 		for _, action := range privilege.Actions {
-			if name := rightName(privilege.OnCluster, privilege.Database, privilege.Collection, action); !granted[name] {
+			if name := privilege.right(action); !granted[name] {
 				missing = append(missing, name)
 			}
 		}
@@ -123,9 +124,10 @@ func (m *Member) MissingRights(ctx context.Context, role Role) ([]string, error)
 	return missing, nil
 }
 
-func rightName(onCluster bool, database, collection, action string) string {
-	if onCluster {
+// right names an action on the privilege's resource.
+func (p Privilege) right(action string) string {
+	if p.OnCluster {
 		return "cluster:" + action
 	}
-	return database + "." + collection + ":" + action
+	return p.Database + "." + p.Collection + ":" + action
 }

@@ -89,17 +89,11 @@ type Target struct {
 // Next chooses the next action. Bringing replica sets into being comes first, since nothing else can
 // be done to them; then the declared tuning travels from set to set; then the routers are looked at.
 func Next(cluster Cluster) Action {
-	waiting := Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified}
-	for _, set := range cluster.ReplicaSets {
-		action := bootstrap(cluster, set)
-		if action.IsAct() {
-			return action
-		}
-		if action.Kind != Nothing && waiting.Kind == Nothing {
-			waiting = action
-		}
+	forming := cluster.form()
+	if forming.IsAct() {
+		return forming
 	}
-	if waiting.Kind == Nothing || cluster.Progress.Rollout.Step != "" {
+	if forming.Kind == Nothing || cluster.Progress.Rollout.Step != "" {
 		if action := cluster.supervise(); action.Kind != Nothing {
 			return action
 		}
@@ -112,25 +106,43 @@ func Next(cluster Cluster) Action {
 			return action
 		}
 	}
-	switch {
-	case waiting.Kind != Nothing:
-		return waiting
-	case cluster.AppUnknown:
-		config := cluster.ReplicaSets[len(cluster.ReplicaSets)-1]
-		return config.memberAction(CreateApp, *config.Seen.Primary(), v1alpha1.ReasonBootstrapping, "giving the application's user the password of its Secret")
-	case cluster.AppError != "":
-		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "the application's user could not be checked: " + cluster.AppError}
+	if forming.Kind != Nothing {
+		return forming
 	}
-	if action := cluster.goOn(); cluster.Progress.Rollout.Step != "" {
-		return action
-	}
-	if action := awaitMongos(cluster); action.Kind != Nothing {
-		return action
-	}
-	if action := cluster.confirm(); action.Kind != Nothing {
-		return action
+	for _, next := range []func() Action{cluster.keepApp, cluster.goOn, func() Action { return awaitMongos(cluster) }, cluster.confirm} {
+		if action := next(); action.Kind != Nothing {
+			return action
+		}
 	}
 	return cluster.settled()
+}
+
+// form brings the replica sets into being. An act for any of them comes before a wait for another.
+func (c Cluster) form() Action {
+	waiting := Action{Kind: Nothing}
+	for _, set := range c.ReplicaSets {
+		action := bootstrap(c, set)
+		if action.IsAct() {
+			return action
+		}
+		if action.Kind != Nothing && waiting.Kind == Nothing {
+			waiting = action
+		}
+	}
+	return waiting
+}
+
+// keepApp keeps the application's user as its Secret says.
+func (c Cluster) keepApp() Action {
+	switch {
+	case c.AppUnknown:
+		config := c.ReplicaSets[len(c.ReplicaSets)-1]
+		return config.memberAction(CreateApp, *config.Seen.Primary(), v1alpha1.ReasonBootstrapping, "giving the application's user the password of its Secret")
+	case c.AppError != "":
+		return Action{Kind: Wait, Reason: v1alpha1.ReasonVerifying, Message: "the application's user could not be checked: " + c.AppError}
+	default:
+		return Action{Kind: Nothing}
+	}
 }
 
 // bootstrap brings one replica set into being: initiate, users, shard.

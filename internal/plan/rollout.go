@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -119,32 +120,52 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 	}
 	isOnTarget := slices.Contains(target.Templates, member.Pod.TemplateHash)
 	outdated := s.Seen.TemplateHash == s.TemplateHash && !isOnTarget
-	if !member.Serves() {
-		return s.reviveOrWait(member, outdated)
+	switch {
+	case !member.Serves() && outdated && member.Pod.Exists && !member.Pod.Terminating:
+		// Making its pod anew takes nothing from anybody, and is the only way to bring a member back
+		// whose template was wrong.
+		return s.memberAction(Recreate, member, v1alpha1.ReasonRestarting, "making the pod of %s anew from the newest template: %s", member.Name, why(member))
+	case !member.Serves():
+		return s.awaitMember(member)
 	}
 	// A pod of another template may well run the version of before: its turn comes.
-	if found := member.Look.Process.Version; isOnTarget && found != cluster.Version && found != (catalog.Version{}) {
+	if isOnTarget && runsOther(member, cluster.Version) {
 		return s.memberAction(Stall, member, v1alpha1.ReasonVersionMismatch,
-			"%s runs MongoDB %s, mongodb.version declares %s: declare the version of the image", member.Name, found, cluster.Version)
+			"%s runs MongoDB %s, mongodb.version declares %s: declare the version of the image", member.Name, member.Look.Process.Version, cluster.Version)
 	}
-	verdict := s.Verdicts[member.Name]
+	if action := s.tune(cluster, member, settings); action.Kind != Nothing {
+		return action
+	}
+	if outdated {
+		return s.restart(cluster, member)
+	}
+	return Action{Kind: Nothing}
+}
+
+// runsOther tells that a member answered with another version than the declared one.
+func runsOther(member observed.Member, declared catalog.Version) bool {
+	found := member.Look.Process.Version
+	return found != declared && found != (catalog.Version{})
+}
+
+// tune brings a serving member's running process to the settings: online what can be, the rest by a
+// restart.
+func (s ReplicaSet) tune(cluster Cluster, member observed.Member, settings catalog.Settings) Action {
+	verdict, declared := s.Verdicts[member.Name], s.Targets[member.Name].Settings
 	switch {
 	case verdict.Unknown != "":
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for an answer of %s: %s", member.Name, verdict.Unknown)
-	case len(toSet(verdict, target.Settings, settings)) > 0 && !cluster.leavesDrift():
+	case len(toSet(verdict, declared, settings)) > 0 && !cluster.leavesDrift():
 		action := s.memberAction(SetParameters, member, v1alpha1.ReasonApplying, "setting values online on %s", member.Name)
-		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, toSet(verdict, target.Settings, settings))
+		action.Changes = catalog.ChangesFor(s.Component, s.Line, settings, toSet(verdict, declared, settings))
 		if cluster.Settled {
 			action.Drift = s.drift(member.Name)
 			action.Reason = v1alpha1.ReasonCorrectingDrift
 			action.Message = fmt.Sprintf("setting back what was changed by hand on %s: %s", member.Name, action.Drift[0])
 		}
 		return action
-	case verdict.NeedsRestart() || outdated:
-		if closed := cluster.restartNeedsConsent(); closed != "" {
-			return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "%s has to restart and waits: %s", member.Name, closed)
-		}
-		return s.restart(member)
+	case verdict.NeedsRestart():
+		return s.restart(cluster, member)
 	case verdict.Stuck() != nil:
 		stuck := verdict.Stuck()
 		return s.memberAction(Stall, member, v1alpha1.ReasonKnobMismatch,
@@ -163,12 +184,8 @@ func toSet(verdict verify.Member, declared, settings catalog.Settings) []string 
 	})
 }
 
-// reviveOrWait deals with a member that does not serve. Making its pod anew takes nothing from anybody,
-// and is the only way to bring a member back whose template was wrong.
-func (s ReplicaSet) reviveOrWait(member observed.Member, outdated bool) Action {
-	if member.Pod.Exists && !member.Pod.Terminating && outdated {
-		return s.memberAction(Recreate, member, v1alpha1.ReasonRestarting, "making the pod of %s anew from the newest template: %s", member.Name, why(member))
-	}
+// awaitMember says what a member that does not serve is waited for.
+func (s ReplicaSet) awaitMember(member observed.Member) Action {
 	if refuses, action := s.refusesConfiguration(member); refuses {
 		return action
 	}
@@ -192,8 +209,8 @@ func (c Cluster) restartNeedsConsent() string {
 const maxLag = 10 * time.Second
 
 // restart takes one member away from its clients, if every gate is open.
-func (s ReplicaSet) restart(member observed.Member) Action {
-	if closed := s.closedGate(member); closed != "" {
+func (s ReplicaSet) restart(cluster Cluster, member observed.Member) Action {
+	if closed := cmp.Or(cluster.restartNeedsConsent(), s.closedGate(member)); closed != "" {
 		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "%s has to restart and waits: %s", member.Name, closed)
 	}
 	if member.Look.State == observed.StatePrimary && s.Members > 1 {

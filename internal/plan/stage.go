@@ -214,8 +214,7 @@ func (c Cluster) supervise() Action {
 		return action
 	}
 	rollout := c.Progress.Rollout
-	switch rollout.Step {
-	case "", v1alpha1.StepReturning, v1alpha1.StepReturned:
+	if slices.Contains([]v1alpha1.RolloutStep{"", v1alpha1.StepReturning, v1alpha1.StepReturned}, rollout.Step) {
 		return Action{Kind: Nothing}
 	}
 	if rollout.Breach != "" {
@@ -235,20 +234,11 @@ func (c Cluster) goOn() Action {
 	case v1alpha1.StepCanary:
 		return c.step(v1alpha1.StepCanarySoak, v1alpha1.ReasonCanarySoaking, "watching the canary %s for %s", rollout.Canary, c.Policy.Soak)
 	case v1alpha1.StepCanarySoak:
-		if action := c.soak(c.Policy.Soak); action.Kind != Nothing {
-			return action
-		}
-		if c.canaryHasToLead() {
-			return c.step(v1alpha1.StepCanaryLeads, v1alpha1.ReasonApplying, "the canary %s has to lead its shard next", rollout.Canary)
-		}
-		return c.step(v1alpha1.StepRestOfShard, v1alpha1.ReasonApplying, "the canary %s stayed in range; the rest of its shard follows", rollout.Canary)
+		return c.afterSoak()
 	case v1alpha1.StepCanaryLeads:
 		return c.handOver()
 	case v1alpha1.StepLeadSoak:
-		if action := c.soak(c.Policy.LeadSoak); action.Kind != Nothing {
-			return action
-		}
-		return c.step(v1alpha1.StepRestOfShard, v1alpha1.ReasonApplying, "the canary %s stayed in range as primary; the rest of its shard follows", rollout.Canary)
+		return c.afterLeadSoak()
 	case v1alpha1.StepRestOfShard:
 		return c.step(v1alpha1.StepOtherShards, v1alpha1.ReasonApplying, "the shard of the canary is done; the other shards follow")
 	case v1alpha1.StepOtherShards:
@@ -267,8 +257,31 @@ func (c Cluster) goOn() Action {
 			"revision %s was taken back to %s: %s. Change the spec, or set the annotation %s=%s to try it again",
 			c.Revision, c.Progress.Verified, rollout.Breach, v1alpha1.AnnotationRetry, c.Revision)}
 	case v1alpha1.StepVerifying:
+		return c.confirm()
+	default:
+		return Action{Kind: Nothing}
 	}
-	return c.confirm()
+}
+
+// afterSoak is what follows once the canary was watched as a secondary.
+func (c Cluster) afterSoak() Action {
+	canary := c.Progress.Rollout.Canary
+	if action := c.soak(c.Policy.Soak); action.Kind != Nothing {
+		return action
+	}
+	if c.canaryHasToLead() {
+		return c.step(v1alpha1.StepCanaryLeads, v1alpha1.ReasonApplying, "the canary %s has to lead its shard next", canary)
+	}
+	return c.step(v1alpha1.StepRestOfShard, v1alpha1.ReasonApplying, "the canary %s stayed in range; the rest of its shard follows", canary)
+}
+
+// afterLeadSoak is what follows once the canary was watched as the primary.
+func (c Cluster) afterLeadSoak() Action {
+	if action := c.soak(c.Policy.LeadSoak); action.Kind != Nothing {
+		return action
+	}
+	return c.step(v1alpha1.StepRestOfShard, v1alpha1.ReasonApplying,
+		"the canary %s stayed in range as primary; the rest of its shard follows", c.Progress.Rollout.Canary)
 }
 
 func (c Cluster) step(step v1alpha1.RolloutStep, reason, format string, args ...any) Action {

@@ -114,9 +114,9 @@ func ProgressOf(status v1alpha1.MongoTuningStatus) plan.Progress {
 
 // Settled tells that the revision was in force and proved on every member by the last look, or that
 // nothing but drift was being corrected: a value that differs now was changed by hand.
-func Settled(status v1alpha1.MongoTuningStatus, generation int64, revision string) bool {
+func Settled(status v1alpha1.MongoTuningStatus, revision string) bool {
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.ObservedGeneration != generation || status.Revisions.Current != revision {
+	if ready == nil || status.Revisions.Current != revision {
 		return false
 	}
 	return ready.Status == metav1.ConditionTrue || ready.Reason == v1alpha1.ReasonCorrectingDrift
