@@ -87,15 +87,7 @@ func checkDisturbance(t *rapid.T, action plan.Action, set plan.ReplicaSet) {
 			target = member
 			continue
 		}
-		switch {
-		case !member.Pod.Exists, member.Pod.Terminating, !member.Pod.Ready:
-			t.Fatalf("%s of %s while pod %s is away", action.Kind, action.Member, member.Name)
-		case member.Look.State != observed.StatePrimary && member.Look.State != observed.StateSecondary:
-			t.Fatalf("%s of %s while %s does not serve", action.Kind, action.Member, member.Name)
-		}
-		if lag, known := set.Seen.Lag(set.Hosts[member.Name]); !known || lag > 10*time.Second {
-			t.Fatalf("%s of %s while %s is %s behind (known: %t)", action.Kind, action.Member, member.Name, lag, known)
-		}
+		checkTwin(t, action, set, member)
 	}
 	if primaries != 1 {
 		t.Fatalf("%s of %s while %d members claim to lead", action.Kind, action.Member, primaries)
@@ -109,6 +101,19 @@ func checkDisturbance(t *rapid.T, action plan.Action, set plan.ReplicaSet) {
 	}
 	if action.Kind == plan.Restart && leads && set.Members > 1 {
 		t.Fatalf("the primary %s is restarted without handing over", action.Member)
+	}
+}
+
+// checkTwin holds another member of the set to what it has to be while one is taken away.
+func checkTwin(t *rapid.T, action plan.Action, set plan.ReplicaSet, member observed.Member) {
+	switch {
+	case !member.Pod.Exists, member.Pod.Terminating, !member.Pod.Ready:
+		t.Fatalf("%s of %s while pod %s is away", action.Kind, action.Member, member.Name)
+	case member.Look.State != observed.StatePrimary && member.Look.State != observed.StateSecondary:
+		t.Fatalf("%s of %s while %s does not serve", action.Kind, action.Member, member.Name)
+	}
+	if lag, known := set.Seen.Lag(set.Hosts[member.Name]); !known || lag > 10*time.Second {
+		t.Fatalf("%s of %s while %s is %s behind (known: %t)", action.Kind, action.Member, member.Name, lag, known)
 	}
 }
 
@@ -129,23 +134,23 @@ func checkAct(t *rapid.T, action plan.Action, set plan.ReplicaSet) {
 	if target.Pod.UID != action.PodUID {
 		t.Fatalf("%s names pod %q, seen was %q", action.Kind, action.PodUID, target.Pod.UID)
 	}
-	switch action.Kind {
-	case plan.SetParameters:
-		if !target.Serves() || set.Verdicts[target.Name].Unknown != "" || action.Changes.IsEmpty() {
-			t.Fatalf("values are set on %s, of which nothing is known, or none are", target.Name)
-		}
-	case plan.Recreate:
-		if target.Serves() || !target.Pod.Exists || target.Pod.Terminating {
-			t.Fatalf("the pod of %s is made anew although it serves, is not there or is on its way out", target.Name)
-		}
-	case plan.CreateUsers:
-		if target.Look.State != observed.StatePrimary || !target.Look.LockedOut {
-			t.Fatalf("users are made on %s, which does not lead or knows them", target.Name)
-		}
-	case plan.WriteConfig:
-		if action.File == "" || action.File == set.Seen.Files[target.Name] {
-			t.Fatalf("the file of %s is written and nothing changes", target.Name)
-		}
-	default:
+	if holds, known := preconditions[action.Kind]; known && !holds(action, set, target) {
+		t.Fatalf("%s of %s, which is %+v", action.Kind, action.Member, target.Pod)
 	}
+}
+
+// preconditions are what has to be true of the member that an act concerns.
+var preconditions = map[plan.Kind]func(plan.Action, plan.ReplicaSet, observed.Member) bool{
+	plan.SetParameters: func(action plan.Action, set plan.ReplicaSet, target observed.Member) bool {
+		return target.Serves() && set.Verdicts[target.Name].Unknown == "" && !action.Changes.IsEmpty()
+	},
+	plan.Recreate: func(_ plan.Action, _ plan.ReplicaSet, target observed.Member) bool {
+		return !target.Serves() && target.Pod.Exists && !target.Pod.Terminating
+	},
+	plan.CreateUsers: func(_ plan.Action, _ plan.ReplicaSet, target observed.Member) bool {
+		return target.Look.State == observed.StatePrimary && target.Look.LockedOut
+	},
+	plan.WriteConfig: func(action plan.Action, set plan.ReplicaSet, target observed.Member) bool {
+		return action.File != "" && action.File != set.Seen.Files[target.Name]
+	},
 }

@@ -155,6 +155,9 @@ func runFewer(t *testing.T, checks int) {
 	t.Cleanup(func() { _ = asked.Value.Set(asked.DefValue) })
 }
 
+// faultsUntil is the step at which faults end.
+const faultsUntil = 60
+
 // TestEveryStartEnds lets random faults happen to random changes. When the faults end, the plan has to
 // come to an end too, with everything in force.
 func TestEveryStartEnds(t *testing.T) {
@@ -162,25 +165,11 @@ func TestEveryStartEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.Int32Range(1, 2).Draw(t, "shards")
 		members := rapid.SampledFrom([]int32{1, 3}).Draw(t, "members")
-		draw := func(label string) *builders.Cluster {
-			wanted := cluster().Shards(shards).Members(members)
-			memory := rapid.SampledFrom([]int{512, 600, 768, 1024, 2000, 4096}).Draw(t, label+" memory in MiB")
-			share := rapid.SampledFrom([]float64{0.5, 0.7, 0.8}).Draw(t, label+" share of the cache")
-			wanted.Memory(fmt.Sprintf("%dMi", memory)).CacheGB(max(0.25, float64(memory)*share/1024))
-			if rapid.Bool().Draw(t, label+" dirty trigger") {
-				wanted.DirtyTrigger(rapid.Int32Range(6, 40).Draw(t, label+" percent"))
-			}
-			if rapid.Bool().Draw(t, label+" adaptive") {
-				wanted.Executor(v1alpha1.ServiceExecutorAdaptive)
-			}
-			return wanted.Version(rapid.SampledFrom([]string{"4.4.2", "4.4.3"}).Draw(t, label+" version"))
-		}
-		running := scripted.NewCluster(draw("first").Desired())
-		second := draw("second").Desired()
-		third := draw("third").Desired()
+		draw := func(label string) desired.Cluster { return drawWanted(t, label, shards, members) }
+		running := scripted.NewCluster(draw("first"))
+		second, third := draw("second"), draw("third")
 		secondAt, thirdAt := rapid.IntRange(0, 50).Draw(t, "second at"), rapid.IntRange(0, 50).Draw(t, "third at")
-		const faultsUntil = 60
-		silent := ""
+		faults := &faults{running: running}
 		last, _ := run(t, running, func(step int) {
 			if step == secondAt {
 				running.Desired = second
@@ -188,47 +177,80 @@ func TestEveryStartEnds(t *testing.T) {
 			if step == thirdAt {
 				running.Desired = third
 			}
-			pods := running.PodNames()
 			if step == faultsUntil {
-				running.Servers.Unsilence(silent)
-				for _, set := range desired.ReplicaSets(running.Desired.Tuning) {
-					for _, member := range set.Pods() {
-						running.Servers.LagBehind(member, 0)
-					}
-				}
+				faults.end()
 			}
-			if step >= faultsUntil || len(pods) == 0 {
-				return
-			}
-			pod := rapid.SampledFrom(pods).Draw(t, "pod")
-			switch rapid.IntRange(0, 19).Draw(t, "fault") {
-			case 0:
-				running.Kill(pod)
-			case 1:
-				running.Lose(pod)
-			case 2:
-				running.Servers.Unsilence(silent)
-				silent = pod
-				running.Servers.Silence(pod)
-			case 3:
-				running.Servers.LagBehind(pod, 30*time.Second)
-			case 4:
-				running.Servers.LagBehind(pod, 0)
+			if step < faultsUntil {
+				faults.draw(t)
 			}
 		})
-		if last.Kind != plan.Nothing && last.Kind != plan.Stall {
-			t.Fatalf("ended in %s: %s", last.Kind, last.Message)
+		checkEnd(t, running, last)
+	})
+}
+
+// drawWanted is what somebody declares.
+func drawWanted(t *rapid.T, label string, shards, members int32) desired.Cluster {
+	wanted := cluster().Shards(shards).Members(members)
+	memory := rapid.SampledFrom([]int{512, 600, 768, 1024, 2000, 4096}).Draw(t, label+" memory in MiB")
+	share := rapid.SampledFrom([]float64{0.5, 0.7, 0.8}).Draw(t, label+" share of the cache")
+	wanted.Memory(fmt.Sprintf("%dMi", memory)).CacheGB(max(0.25, float64(memory)*share/1024))
+	if rapid.Bool().Draw(t, label+" dirty trigger") {
+		wanted.DirtyTrigger(rapid.Int32Range(6, 40).Draw(t, label+" percent"))
+	}
+	if rapid.Bool().Draw(t, label+" adaptive") {
+		wanted.Executor(v1alpha1.ServiceExecutorAdaptive)
+	}
+	return wanted.Version(rapid.SampledFrom([]string{"4.4.2", "4.4.3"}).Draw(t, label+" version")).Desired()
+}
+
+// faults happen to a cluster; at most one member is silent at a time.
+type faults struct {
+	running *scripted.Cluster
+	silent  string
+}
+
+func (f *faults) draw(t *rapid.T) {
+	pods := f.running.PodNames()
+	if len(pods) == 0 {
+		return
+	}
+	pod := rapid.SampledFrom(pods).Draw(t, "pod")
+	switch rapid.IntRange(0, 19).Draw(t, "fault") {
+	case 0:
+		f.running.Kill(pod)
+	case 1:
+		f.running.Lose(pod)
+	case 2:
+		f.running.Servers.Unsilence(f.silent)
+		f.silent = pod
+		f.running.Servers.Silence(pod)
+	case 3:
+		f.running.Servers.LagBehind(pod, 30*time.Second)
+	case 4:
+		f.running.Servers.LagBehind(pod, 0)
+	}
+}
+
+func (f *faults) end() {
+	f.running.Servers.Unsilence(f.silent)
+	for _, set := range desired.ReplicaSets(f.running.Desired.Tuning) {
+		for _, member := range set.Pods() {
+			f.running.Servers.LagBehind(member, 0)
 		}
-		if last.Kind == plan.Stall && last.Reason != v1alpha1.ReasonRolledBack {
-			t.Fatalf("stalled although everything that is declared can be done: %s: %s", last.Reason, last.Message)
-		}
-		// A fault that hit a changed member takes the change back, and then all of it.
-		for _, set := range running.Judged().ReplicaSets {
-			for _, member := range set.Pods() {
-				if !set.Verdicts[member].InForce() {
-					t.Fatalf("ended in %s (%s) while %s is not where it belongs", last.Kind, last.Message, member)
-				}
+	}
+}
+
+// checkEnd holds the end of a story to what may be one: all is in force. A fault that hit a changed member
+// takes the change back, and then all of it.
+func checkEnd(t *rapid.T, running *scripted.Cluster, last plan.Action) {
+	if last.Kind != plan.Nothing && last.Reason != v1alpha1.ReasonRolledBack {
+		t.Fatalf("ended in %s although everything that is declared can be done: %s: %s", last.Kind, last.Reason, last.Message)
+	}
+	for _, set := range running.Judged().ReplicaSets {
+		for _, member := range set.Pods() {
+			if !set.Verdicts[member].InForce() {
+				t.Fatalf("ended in %s (%s) while %s is not where it belongs", last.Kind, last.Message, member)
 			}
 		}
-	})
+	}
 }

@@ -135,83 +135,83 @@ func (s *Snapshot) TemplateDiffers(set string) *Snapshot {
 	return s
 }
 
-// HasNoPod: Kubernetes has not made the pod yet.
+// HasNoPod says that Kubernetes has not made the pod yet.
 func HasNoPod(set *plan.ReplicaSet, member *observed.Member) {
 	member.Pod = observed.Pod{}
 	member.Look = observed.Look{}
 	set.Verdicts[member.Name] = verify.Member{Unknown: "its pod does not exist"}
 }
 
-// IsSilent: the pod runs and the server answers nothing.
+// IsSilent says that the pod runs and the server answers nothing.
 func IsSilent(set *plan.ReplicaSet, member *observed.Member) {
 	member.Look = observed.Look{Error: "i/o timeout"}
 	set.Verdicts[member.Name] = verify.Member{Unknown: "i/o timeout"}
 }
 
-// IsBeingDeleted: the pod has a deletion timestamp.
+// IsBeingDeleted says that the pod has a deletion timestamp.
 func IsBeingDeleted(_ *plan.ReplicaSet, member *observed.Member) { member.Pod.Terminating = true }
 
-// IsNotReady: the kubelet's probe says no.
+// IsNotReady says that the kubelet's probe says no.
 func IsNotReady(_ *plan.ReplicaSet, member *observed.Member) { member.Pod.Ready = false }
 
-// IsRecovering: the server answers and cannot serve.
+// IsRecovering says that the server answers and cannot serve.
 func IsRecovering(_ *plan.ReplicaSet, member *observed.Member) {
 	member.Look.State = observed.StateOther
 }
 
-// IsPrimary: the server claims to lead.
+// IsPrimary says that the server claims to lead.
 func IsPrimary(_ *plan.ReplicaSet, member *observed.Member) {
 	member.Look.State = observed.StatePrimary
 }
 
-// IsSecondary: the server follows.
+// IsSecondary says that the server follows.
 func IsSecondary(_ *plan.ReplicaSet, member *observed.Member) {
 	member.Look.State = observed.StateSecondary
 }
 
-// IsUninitiated: the server belongs to no replica set.
+// IsUninitiated says that the server belongs to no replica set.
 func IsUninitiated(set *plan.ReplicaSet, member *observed.Member) {
 	member.Look = observed.Look{State: observed.StateUninitiated, LockedOut: true}
 	set.Verdicts[member.Name] = verify.Member{Unknown: "it is not part of a replica set yet"}
 }
 
-// IsLockedOut: the server does not know the operator's user.
+// IsLockedOut says that the server does not know the operator's user.
 func IsLockedOut(set *plan.ReplicaSet, member *observed.Member) {
 	member.Look = observed.Look{State: member.Look.State, LockedOut: true}
 	set.Verdicts[member.Name] = verify.Member{Unknown: "it does not know the operator's user yet"}
 }
 
-// HasOldTemplate: the pod was made from another template than the wanted one.
+// HasOldTemplate says that the pod was made from another template than the wanted one.
 func HasOldTemplate(_ *plan.ReplicaSet, member *observed.Member) {
 	member.Pod.TemplateHash = "template of before"
 }
 
-// HasOldKeyFile: the pod was started with a key file that is lost.
+// HasOldKeyFile says that the pod was started with a key file that is lost.
 func HasOldKeyFile(_ *plan.ReplicaSet, member *observed.Member) { member.Pod.KeyFileID = "lost key" }
 
-// HasOldFile: the member's configuration file is not the wanted one.
+// HasOldFile says that the member's configuration file is not the wanted one.
 func HasOldFile(set *plan.ReplicaSet, member *observed.Member) {
 	set.Seen.Files[member.Name] = "# file of before"
 }
 
-// HasFileWithCache: the member's file asks for so much cache.
+// HasFileWithCache says that the member's file asks for so much cache.
 func HasFileWithCache(file string) Fact {
 	return func(set *plan.ReplicaSet, member *observed.Member) {
 		set.Seen.Files[member.Name] = "storage: {wiredTiger: {engineConfig: {cacheSizeGB: " + file + "}}}"
 	}
 }
 
-// NeedsSetting: a knob differs that can be set online.
+// NeedsSetting says that a knob differs that can be set online.
 func NeedsSetting(set *plan.ReplicaSet, member *observed.Member) {
 	differs(set, member.Name, catalog.CacheSizeGB, v1alpha1.KnobMismatched, verify.Setting)
 }
 
-// NeedsRestart: a knob differs that takes a restart.
+// NeedsRestart says that a knob differs that takes a restart.
 func NeedsRestart(set *plan.ReplicaSet, member *observed.Member) {
 	differs(set, member.Name, catalog.ServiceExecutor, v1alpha1.KnobPendingRestart, verify.Restarting)
 }
 
-// IsStuck: a knob differs that nothing the operator does would bring into force.
+// IsStuck says that a knob differs that nothing the operator does would bring into force.
 func IsStuck(set *plan.ReplicaSet, member *observed.Member) {
 	differs(set, member.Name, catalog.ServiceExecutor, v1alpha1.KnobMismatched, verify.NoCure)
 }
@@ -225,12 +225,12 @@ func differs(set *plan.ReplicaSet, member, knob string, verdict v1alpha1.KnobVer
 	set.Verdicts[member] = judged
 }
 
-// Lags: in the eyes of everybody the member is so far behind.
+// Lags says that in the eyes of everybody the member is so far behind.
 func Lags(lag time.Duration) Fact {
 	return seenBySet(func(peer *observed.Peer) { peer.OptimeDate = peer.OptimeDate.Add(-lag) })
 }
 
-// SendsNoHeartbeats: nobody in the set hears of the member.
+// SendsNoHeartbeats says that nobody in the set hears of the member.
 func SendsNoHeartbeats(set *plan.ReplicaSet, member *observed.Member) {
 	seenBySet(func(peer *observed.Peer) { peer.Healthy = false })(set, member)
 }
@@ -247,45 +247,45 @@ func seenBySet(change func(*observed.Peer)) Fact {
 	}
 }
 
-// Exited: the server ended by itself with a code, and was started again so often.
+// Exited says that the server ended by itself with a code, and was started again so often.
 func Exited(code, restarts int32) Fact {
 	return func(_ *plan.ReplicaSet, member *observed.Member) {
 		member.Pod.Exited = &observed.Exit{Code: code, Restarts: restarts}
 	}
 }
 
-// IsInTrouble: Kubernetes says why the pod does not run.
+// IsInTrouble says that Kubernetes says why the pod does not run.
 func IsInTrouble(why string) Fact {
 	return func(_ *plan.ReplicaSet, member *observed.Member) { member.Pod.Trouble = why }
 }
 
-// Runs: the server answers with another version.
+// Runs says that the server answers with another version.
 func Runs(version string) Fact {
 	return func(_ *plan.ReplicaSet, member *observed.Member) {
 		member.Look.Process.Version, _ = catalog.ParseVersion(version)
 	}
 }
 
-// HasTheChange: a change on its way has reached the member.
+// HasTheChange says that a change on its way has reached the member.
 func HasTheChange(set *plan.ReplicaSet, member *observed.Member) {
 	target := set.Targets[member.Name]
 	target.Changed = true
 	set.Targets[member.Name] = target
 }
 
-// Breaks: a gauge of the member breaks a limit.
+// Breaks says that a gauge of the member breaks a limit.
 func Breaks(limit string) Fact {
 	return func(set *plan.ReplicaSet, member *observed.Member) {
 		set.Health[member.Name] = plan.Health{Breach: limit}
 	}
 }
 
-// CannotBeMeasured: a gauge of the member is not known.
+// CannotBeMeasured says that a gauge of the member is not known.
 func CannotBeMeasured(set *plan.ReplicaSet, member *observed.Member) {
 	set.Health[member.Name] = plan.Health{Unknown: "two samples are needed"}
 }
 
-// IsSilentFor: the member has not answered for so long.
+// IsSilentFor says that the member has not answered for so long.
 func IsSilentFor(silence time.Duration) Fact {
 	return func(set *plan.ReplicaSet, member *observed.Member) {
 		IsSilent(set, member)

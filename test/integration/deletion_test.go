@@ -38,7 +38,7 @@ func TestDeletion(t *testing.T) {
 			w.must(w.admin.Delete(w.ctx, w.tuning()))
 			for range 3 {
 				w.kubernetes.step(w.ctx)
-				if _, err := w.reconcile(); err != nil {
+				if err := w.reconcile(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -72,7 +72,7 @@ func TestOrphansAreTakenUpAgain(t *testing.T) {
 	w.untilReady()
 	w.must(w.admin.Delete(w.ctx, w.tuning()))
 	w.kubernetes.step(w.ctx)
-	if _, err := w.reconcile(); err != nil {
+	if err := w.reconcile(); err != nil {
 		t.Fatal(err)
 	}
 	acts := len(w.servers.Acts())

@@ -109,8 +109,8 @@ func TestSpecBelongsToPeople(t *testing.T) {
 		if entry.Manager == "git" {
 			continue
 		}
-		if strings.Contains(string(entry.FieldsV1.Raw), `"f:spec"`) {
-			t.Errorf("%s owns fields of spec: %s", entry.Manager, entry.FieldsV1.Raw)
+		if strings.Contains(entry.FieldsV1.GetRawString(), `"f:spec"`) {
+			t.Errorf("%s owns fields of spec: %s", entry.Manager, entry.FieldsV1.GetRawString())
 		}
 	}
 	if got := tuning.Spec.Shards.Resources.Limits.CPU.String(); got != "2" {

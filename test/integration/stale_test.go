@@ -60,7 +60,7 @@ func TestAnOldListOfPodsRestartsNobodyTwice(t *testing.T) {
 	}
 	made := w.outcome().PodsMade
 	for range 3 {
-		if _, err := w.reconcile(); err != nil {
+		if err := w.reconcile(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,8 +51,8 @@ type world struct {
 }
 
 const (
-	// stepSeconds is how much time passes between two reconciles.
-	stepSeconds = 10 * time.Second
+	// stepTime is how much time passes between two reconciles.
+	stepTime = 10 * time.Second
 	// manySteps are more than any story below takes.
 	manySteps = 400
 )
@@ -137,25 +137,25 @@ func (w *world) change(change func(*v1alpha1.MongoTuning)) {
 }
 
 // reconcile lets the operator look once.
-func (w *world) reconcile() (ctrl.Result, error) {
-	result, err := w.reconciler.Reconcile(w.ctx, ctrl.Request{NamespacedName: w.key})
+func (w *world) reconcile() error {
+	_, err := w.reconciler.Reconcile(w.ctx, ctrl.Request{NamespacedName: w.key})
 	if w.journal.hasCrashed() {
 		w.journal.restart()
 		w.startOperator()
-		return result, nil
+		return nil
 	}
 	if errors.Is(err, errLost) || apierrors.IsConflict(err) {
-		return result, nil
+		return nil
 	}
-	return result, err
+	return err
 }
 
 // step lets Kubernetes do what there is to do, time pass, and the operator look once.
 func (w *world) step() {
 	w.t.Helper()
 	w.kubernetes.step(w.ctx)
-	w.clock.SetTime(w.clock.Now().Add(stepSeconds))
-	if _, err := w.reconcile(); err != nil && !w.tolerates(err) {
+	w.clock.SetTime(w.clock.Now().Add(stepTime))
+	if err := w.reconcile(); err != nil && !w.tolerates(err) {
 		w.t.Fatalf("reconcile: %v", err)
 	}
 }

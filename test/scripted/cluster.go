@@ -74,13 +74,13 @@ func NewCluster(wanted desired.Cluster) *Cluster {
 	}
 }
 
-// tickSeconds is how much time a Tick takes.
-const tickSeconds = 10 * time.Second
+// tickTime is how much time a Tick takes.
+const tickTime = 10 * time.Second
 
 // Tick lets ten seconds pass. Kubernetes makes the objects that are missing, ends pods that are being
 // deleted, and starts pods that are missing.
 func (c *Cluster) Tick() {
-	c.now = c.now.Add(tickSeconds)
+	c.now = c.now.Add(tickTime)
 	for _, set := range desired.ReplicaSets(c.Desired.Tuning) {
 		held := c.objects[set.Name]
 		if held == nil {
@@ -280,8 +280,8 @@ func (c *Cluster) look(set desired.ReplicaSet, shards []string) observed.Replica
 			}
 		}
 		if member.Look.State == observed.StateUnknown {
-			c.silent[name] += tickSeconds
-			member.Silent = c.silent[name] - tickSeconds
+			c.silent[name] += tickTime
+			member.Silent = c.silent[name] - tickTime
 		} else {
 			delete(c.silent, name)
 		}
@@ -308,11 +308,9 @@ func (c *Cluster) Next() plan.Action { return plan.Next(c.Judged()) }
 
 // Perform carries an action out.
 func (c *Cluster) Perform(action plan.Action) error {
-	set := c.set(action.ReplicaSet)
-	held := c.objects[action.ReplicaSet]
 	switch action.Kind {
 	case plan.Initiate:
-		return c.Servers.Initiate(action.PodUID, c.Desired.Hosts(set))
+		return c.Servers.Initiate(action.PodUID, c.Desired.Hosts(c.set(action.ReplicaSet)))
 	case plan.CreateUsers:
 		return c.Servers.CreateOperator(action.PodUID, operatorPassword)
 	case plan.CreateApp:
@@ -323,29 +321,38 @@ func (c *Cluster) Perform(action plan.Action) error {
 		return c.Servers.Set(action.PodUID, action.Changes)
 	case plan.StepDown:
 		return c.Servers.StepDown(action.PodUID)
-	case plan.StartTrial:
-		c.trials[desired.FileID(action.File)] = observed.Trial{State: observed.TrialRunning}
 	case plan.Turn:
 		c.Progress = *action.Progress
+	case plan.StartTrial:
+		c.trials[desired.FileID(action.File)] = observed.Trial{State: observed.TrialRunning}
+	default:
+		c.performOnObjects(action)
+	}
+	return nil
+}
+
+// performOnObjects carries out an action on what Kubernetes holds for a replica set.
+func (c *Cluster) performOnObjects(action plan.Action) {
+	held := c.objects[action.ReplicaSet]
+	switch action.Kind {
 	case plan.WriteConfig:
 		held.files[action.Member] = action.File
 		if action.Recreate {
 			c.terminate(held, action.Member, action.PodUID)
 		}
 	case plan.WriteTemplate:
-		held.template = c.template(set)
+		held.template = c.template(c.set(action.ReplicaSet))
 	case plan.Restart, plan.Recreate:
 		c.terminate(held, action.Member, action.PodUID)
 	case plan.ReplaceKeyFile:
-		held.template = c.template(set)
+		held.template = c.template(c.set(action.ReplicaSet))
 		for name, running := range held.pods {
 			if running.keyFileID != c.Desired.KeyFileID {
 				c.terminate(held, name, running.uid)
 			}
 		}
-	case plan.Nothing, plan.Wait, plan.Stall:
+	default:
 	}
-	return nil
 }
 
 func (c *Cluster) terminate(held *objects, name, uid string) {

@@ -31,8 +31,6 @@ func newProcess(started Process) *process {
 	return &process{Process: started, started: document, parameters: map[string]any{}}
 }
 
-const gibibyte = 1 << 30
-
 // cacheBytes are the bytes of the cache: as it was set online, or else as the file says.
 func (p *process) cacheBytes() int64 {
 	if config, err := catalog.ParseWiredTiger(p.runtime); err == nil && config["cache_size"] != "" {
