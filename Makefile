@@ -64,7 +64,7 @@ unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, document
 
 .PHONY: integration
 integration: ## The reconciler against a real kube-apiserver and etcd.
-	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test $(TESTFLAGS) -tags integration -count=1 ./test/integration/...
+	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test $(TESTFLAGS) -tags integration -count=1 -timeout 30m ./test/integration/...
 
 .PHONY: mongod-test
 mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.4.2, 5.0.4 and 6.0.27.

@@ -101,6 +101,10 @@ func (k *kubernetes) runStatefulSet(ctx context.Context, set *appsv1.StatefulSet
 	pods := k.pods(ctx)
 	files := &corev1.ConfigMap{}
 	k.must(k.client.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: naming.ConfigFiles(set.Name)}, files))
+	if set.Status.ObservedGeneration != set.Generation {
+		set.Status.ObservedGeneration, set.Status.Replicas = set.Generation, *set.Spec.Replicas
+		k.must(k.client.Status().Update(ctx, set))
+	}
 	for ordinal := range *set.Spec.Replicas {
 		name := naming.Member(set.Name, ordinal)
 		if pods[name] != nil {
