@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientkubernetes "k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,6 +38,7 @@ type world struct {
 	// admin may do everything; the operator goes through its own account.
 	admin      client.Client
 	operator   client.WithWatch
+	logs       corev1client.PodsGetter
 	servers    *scripted.Servers
 	databases  *databases
 	kubernetes *kubernetes
@@ -67,8 +70,13 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clients, err := clientkubernetes.NewForConfig(asOperator())
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := &world{
-		t: t, ctx: t.Context(), admin: admin, operator: operator, servers: scripted.NewServers(), journal: &journal{},
+		logs: clients.CoreV1(),
+		t:    t, ctx: t.Context(), admin: admin, operator: operator, servers: scripted.NewServers(), journal: &journal{},
 		clock:     clocktesting.NewFakePassiveClock(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)),
 		tolerates: func(error) bool { return false },
 	}
@@ -98,6 +106,7 @@ func (w *world) startOperator() {
 	through := w.journal.over(w.operator, list)
 	w.reconciler = &controllers.MongoTuningReconciler{
 		Client: through, Uncached: through, Recorder: w.events, Databases: w.databases, Clock: w.clock,
+		ExitLogs:      &controllers.ExitLogs{Pods: w.logs},
 		OperatorImage: "example.org/mongotuning:test", OperatorNamespace: operatorNamespace, ClusterDomain: "cluster.local",
 	}
 }
