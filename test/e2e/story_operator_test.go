@@ -105,15 +105,45 @@ func (c *cluster) metrics(t *testing.T, token string) (status int, page string, 
 	return response.StatusCode, string(body), err
 }
 
+// quietWindows is how often a settled cluster is watched before it is called restless. A machine that is
+// short of processors can keep a member from answering in time, which is news and is written; what writes
+// without a reason writes in every window.
+const quietWindows = 3
+
+// writtenDuring are the objects that were written while the cluster was watched.
+func (c *cluster) writtenDuring(t *testing.T, span time.Duration) []string {
+	t.Helper()
+	before := c.versions(t)
+	look := time.NewTicker(5 * time.Second)
+	defer look.Stop()
+	over := time.After(span)
+	for watching := true; watching; {
+		select {
+		case <-look.C:
+			if written := changed(before, c.versions(t)); len(written) > 0 {
+				return written
+			}
+		case <-over:
+			watching = false
+		}
+	}
+	t.Logf("%d objects kept their resourceVersion for %s", len(before), span)
+	return nil
+}
+
 // isQuiet watches a settled cluster: nothing is written, by nobody, and of what the user wrote nothing
 // is the operator's.
 func (c *cluster) isQuiet(t *testing.T) {
 	g := gomega.NewWithT(t)
-	c.settle(t)
-	before := c.versions(t)
-	g.Consistently(func() []string { return changed(before, c.versions(t)) }).
-		WithTimeout(settledFor).WithPolling(5*time.Second).Should(gomega.BeEmpty(), "these were written although the cluster is settled")
-	t.Logf("%d objects kept their resourceVersion for %s", len(before), settledFor)
+	var written []string
+	for range quietWindows {
+		c.settle(t)
+		if written = c.writtenDuring(t, settledFor); len(written) == 0 {
+			break
+		}
+		t.Logf("written during %s: %v", settledFor, written)
+	}
+	g.Expect(written).To(gomega.BeEmpty(), "these are written again and again although the cluster is settled")
 	for _, entry := range c.tuning(t).ManagedFields {
 		if entry.Manager != string(fieldOwner) && entry.FieldsV1 != nil {
 			g.Expect(string(entry.FieldsV1.GetRawBytes())).NotTo(gomega.ContainSubstring(`"f:spec"`), "%s writes into what the user declares", entry.Manager)
