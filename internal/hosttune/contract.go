@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hosttune
+
+// Paths inside the containers that run host-tune. All of them get the ConfigMap with SettingsKey below
+// SettingsDirectory. Those that act (apply, restore) run privileged as root and get three host paths:
+// /proc and /sys below HostRoot, and the state directory. They need no hostPID and no hostNetwork: what
+// belongs to another namespace is reached through the host's /proc. The reader (serve) runs without any
+// right and gets /proc and /sys below HostRoot read-only; without them it sees less, and says so.
+const (
+	// SettingsDirectory is where the ConfigMap is mounted, as a directory: a later change arrives there.
+	SettingsDirectory = "/etc/mongotuning/host"
+	// HostRoot is where the host's /proc and /sys are mounted.
+	HostRoot = "/host"
+	// StateDirectory is the path on the node where originals and claims are kept.
+	StateDirectory = "/var/lib/mongotuning"
+	// StateMount is where StateDirectory is mounted.
+	StateMount = HostRoot + StateDirectory
+	// ReadingPath is the path under which the reader serves a Reading as JSON.
+	ReadingPath = "/reading"
+	// ReaderPort is the port of the reader unless another one is chosen.
+	ReaderPort = 9217
+)
+
+// Exit codes of host-tune apply and restore.
+const (
+	// ExitTuned says that nothing failed, or that failures are to be reported only.
+	ExitTuned = 0
+	// ExitRefused says that something failed and OnFailure is Block, or, for restore, that something
+	// could not be put back.
+	ExitRefused = 1
+	// ExitUsage says that the command line or the settings are not understood. Nothing was touched.
+	ExitUsage = 2
+)
