@@ -77,6 +77,10 @@ type MongoTuningSpec struct {
 	// +optional
 	Tuning *MongodTuning `json:"tuning,omitempty"`
 
+	// hostTuning is what the nodes of the mongod pods are set to. Unset: nodes are left alone.
+	// +optional
+	HostTuning *HostTuningSpec `json:"hostTuning,omitempty"`
+
 	// verification says how often the members are looked at and which limits their gauges are held to.
 	// Unset: the built-in limits and the defaults of its fields.
 	// +optional

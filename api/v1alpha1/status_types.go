@@ -62,6 +62,10 @@ type MongoTuningStatus struct {
 	// +kubebuilder:validation:MaxItems=512
 	Breaches []Breach `json:"breaches,omitempty"`
 
+	// hostTuning is what was done to the nodes of the mongod pods.
+	// +optional
+	HostTuning HostTuningStatus `json:"hostTuning,omitempty,omitzero"`
+
 	// effective is the resolved tuning: every value that is declared, and where it came from.
 	// +optional
 	// +listType=map

@@ -43,6 +43,7 @@ func allBounds() []bound {
 		tuningBounds("TuningProfile", "spec.tuning", "spec.configServerTuning", "spec.mongosTuning"),
 		blockBounds("MongoTuning", "spec.tuning", "spec.configServers.tuning", "spec.mongos.tuning"),
 		blockBounds("TuningProfile", "spec.tuning", "spec.configServerTuning", "spec.mongosTuning"),
+		hostBounds(),
 		[]bound{length("TuningProfile", "spec.description", 0, 1024)},
 	)
 }

@@ -56,6 +56,7 @@ func allRules() []rule {
 		cacheOnceRules("TuningProfile", "spec.configServerTuning"),
 		evictionRules("MongoTuning", "spec.tuning.eviction"),
 		evictionRules("TuningProfile", "spec.tuning.eviction"),
+		hostRules(),
 		blockRules("MongoTuning", "spec.tuning", "spec.mongos.tuning"),
 		blockRules("TuningProfile", "spec.tuning", "spec.mongosTuning"),
 	)
