@@ -2,8 +2,20 @@
 
 package hosttune
 
-// Paths inside the containers that run host-tune. All of them get the ConfigMap with SettingsKey below
-// SettingsDirectory. Those that act (apply, restore) run privileged as root and get three host paths:
+import "time"
+
+// NodeVariable is the environment variable with the name of the node, in every container that runs
+// host-tune.
+const NodeVariable = "NODE_NAME"
+
+// ClearanceWait is how long apply waits for the settings of its node to appear. A pod that lands on a
+// node for the first time has to wait until the operator has recorded the node; that takes seconds. When
+// the operator is away the wait ends, nothing is written on the node, the report says so, and OnFailure
+// of the container's arguments decides whether the server may start.
+const ClearanceWait = 3 * time.Minute
+
+// Paths inside the containers that run host-tune. All of them get the ConfigMap with SettingsKey of
+// each node below SettingsDirectory. Those that act (apply, restore) run privileged as root and get three host paths:
 // /proc and /sys below HostRoot, and the state directory. They need no hostPID and no hostNetwork: what
 // belongs to another namespace is reached through the host's /proc. The reader (serve) runs without any
 // right and gets /proc and /sys below HostRoot read-only; without them it sees less, and says so.

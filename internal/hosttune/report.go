@@ -90,7 +90,9 @@ type Facts struct {
 
 // Report is what a run of host-tune did.
 type Report struct {
-	Facts Facts `json:"facts"`
+	// Revision of the settings that the report is about.
+	Revision string `json:"revision,omitempty"`
+	Facts    Facts  `json:"facts"`
 	// Lines come worst result first.
 	Lines []Line `json:"lines"`
 	// Dropped is how many lines did not fit into the message; they were the least bad ones.
@@ -112,7 +114,9 @@ func (r Report) Worst() Result {
 
 // Reading is what the reader in a pod sees now. It is served as JSON.
 type Reading struct {
-	Facts Facts `json:"facts"`
+	// Revision of the settings that the reader compares with.
+	Revision string `json:"revision,omitempty"`
+	Facts    Facts  `json:"facts"`
 	// Lines have Found, Wanted and one of the results AlreadySet, Differs, Unreadable, Unsupported,
 	// NotNeeded, Warning and Checked.
 	Lines []Line `json:"lines"`

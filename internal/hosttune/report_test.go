@@ -12,7 +12,8 @@ import (
 
 func sampleReport() Report {
 	return Report{
-		Facts: Facts{Boot: "804a7b27", Kernel: "6.1.0-18-amd64", CPUs: 16, MemoryMiB: 64216, DataFilesystem: "xfs", WriteMiBPerSecond: 1900},
+		Revision: "1a2b3c4d5e",
+		Facts:    Facts{Boot: "804a7b27", Kernel: "6.1.0-18-amd64", CPUs: 16, MemoryMiB: 64216, DataFilesystem: "xfs", WriteMiBPerSecond: 1900},
 		Lines: []Line{
 			{Setting: "vm.swappiness", Scope: ScopeNode, Found: "60", Wanted: "1", Set: "1", ReadBack: "1", Result: Applied},
 			{Setting: "vm.max_map_count", Scope: ScopeNode, Found: "262144", Wanted: "262144", Result: AlreadySet},
@@ -119,6 +120,6 @@ func stable(report Report) map[string]int {
 	for _, line := range report.Lines {
 		lines[encodeLine(line)]++
 	}
-	lines[encodeFacts(report.Facts)]++
+	lines[encodeFacts(report)]++
 	return lines
 }

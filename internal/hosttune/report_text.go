@@ -29,7 +29,7 @@ func Encode(report Report, limit int) string {
 	lines := slices.Clone(report.Lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(rank(a.Result), rank(b.Result)) })
 	var text strings.Builder
-	text.WriteString(encodeFacts(report.Facts))
+	text.WriteString(encodeFacts(report))
 	for i, line := range lines {
 		encoded := encodeLine(line)
 		reserve := 0
@@ -60,7 +60,7 @@ func Decode(text string) Report {
 			report.Cut = true
 		case len(fields) == 0:
 		case fields[0] == "facts":
-			report.Facts = decodeFacts(fields[1:])
+			report.Facts, report.Revision = decodeFacts(fields[1:]), pairs(fields[1:])["revision"]
 		case fields[0] == "dropped" && len(fields) > 1:
 			if count, err := strconv.ParseInt(fields[1], 10, 32); err == nil {
 				report.Dropped = int32(count)
@@ -76,9 +76,11 @@ func Decode(text string) Report {
 
 func encodeDropped(count int32) string { return fmt.Sprintf("dropped %d\n", count) }
 
-func encodeFacts(facts Facts) string {
+func encodeFacts(report Report) string {
 	var text strings.Builder
+	facts := report.Facts
 	text.WriteString("facts")
+	field(&text, "revision", report.Revision)
 	field(&text, "boot", facts.Boot)
 	field(&text, "kernel", facts.Kernel)
 	number(&text, "cpus", int64(facts.CPUs))

@@ -2,13 +2,18 @@
 
 package hosttune
 
-// SettingsKey is the key of the ConfigMap that holds Settings as JSON, and the name of the file where
-// it is mounted.
-const SettingsKey = "host-settings.json"
+// SettingsKey is the key of the ConfigMap that holds the Settings of one node as JSON, and the name of
+// the file where it is mounted. Each node has a key of its own, since a change reaches one node after
+// the other; and the key is written only once the operator has recorded the node as touched, so nothing
+// may be written on a node whose key is not there yet.
+func SettingsKey(node string) string { return node + ".json" }
 
 // Settings are everything one owner wants of the nodes its pods run on. What is absent is unmanaged: it
 // is neither read nor written, and given back if this owner had set it before.
 type Settings struct {
+	// Revision names these settings; reports and readings repeat it, so that what is said about older
+	// settings is not taken for an answer about these.
+	Revision string `json:"revision,omitempty"`
 	// Owner is the resource these settings belong to.
 	Owner Owner `json:"owner"`
 	// ServerVersion is the MongoDB version of the owner's servers, "7.0" or "7.0.14". It decides what
