@@ -18,6 +18,8 @@ IMAGE_TOOL     := go run -C hack/image .
 CONTROLLER_GEN := $(BIN)/controller-gen-$(CONTROLLER_GEN_VERSION)
 GOLANGCI_LINT  := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 KUSTOMIZE      := $(BIN)/kustomize-$(KUSTOMIZE_VERSION)
+PROMTOOL       := $(BIN)/promtool
+PROMETHEUS     := $(BIN)/prometheus
 
 GOARCH  := $(shell go env GOARCH)
 LDFLAGS := -s -w -buildid=
@@ -36,7 +38,7 @@ demo-down: ## Remove the demo's MongoDB cluster and its data; the Kubernetes clu
 	hack/demo.sh down
 
 .PHONY: test
-test: unit integration mongod-test e2e ## All tests: unit, CRD, API server, real mongod, real cluster.
+test: unit alerts-test integration mongod-test e2e ## All tests: unit, CRD, alerts, API server, real mongod, real cluster.
 	@echo; echo "All tests passed."
 
 .PHONY: help
@@ -62,6 +64,10 @@ unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, document
 	cd hack/cluster && go test $(TESTFLAGS) ./...
 	cd hack/image && go test $(TESTFLAGS) ./...
 
+.PHONY: alerts-test
+alerts-test: $(PROMTOOL) ## Each alert fires and is silent when it should, each query parses (promtool).
+	PROMTOOL=$(PROMTOOL) go test $(TESTFLAGS) -tags promtool -count=1 ./test/alerts/...
+
 .PHONY: integration
 integration: ## The reconciler against a real kube-apiserver and etcd.
 	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test $(TESTFLAGS) -tags integration -count=1 -timeout 30m ./test/integration/...
@@ -71,8 +77,8 @@ mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.
 	go test $(TESTFLAGS) -tags mongod -count=1 -p 1 -timeout 40m ./internal/mongodb/... ./internal/member/... ./controllers/... ./test/mongosstandin/... ./test/matrix/...
 
 .PHONY: e2e
-e2e: cluster-up deploy ## The operator in a real cluster with real mongods.
-	source hack/env.sh && go test $(TESTFLAGS) -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
+e2e: $(PROMETHEUS) cluster-up deploy ## The operator in a real cluster with real mongods and a real Prometheus.
+	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME.
@@ -151,7 +157,7 @@ undeploy: $(KUSTOMIZE) ## Remove operator and CRDs; refused while a MongoTuning 
 ##@ Tools
 
 .PHONY: tools
-tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(KUSTOMIZE) ## Install the pinned tools into bin/.
+tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(KUSTOMIZE) $(PROMTOOL) ## Install the pinned tools into bin/.
 
 # install-tool installs one pinned Go program under a name that carries its version, so that a changed
 # pin is a changed file.
@@ -169,3 +175,8 @@ $(KUSTOMIZE):
 	@mkdir -p $(BIN)
 	@echo "installing $(notdir $@)"
 	@GOBIN=$(BIN)/.install go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION) && mv $(BIN)/.install/kustomize $@
+# Both come at once. They are of the machine and not pinned: any Prometheus from 2.42 on will do.
+$(PROMETHEUS): $(PROMTOOL)
+$(PROMTOOL): hack/prometheus.sh
+	@hack/prometheus.sh $(BIN)
+	@touch -c $(PROMTOOL) $(PROMETHEUS)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
@@ -127,6 +128,7 @@ func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, facts sta
 	if facts.Action.Kind != plan.Turn || facts.Stall != nil || facts.Suspended {
 		return
 	}
+	r.Metrics.Turned(client.ObjectKeyFromObject(tuning), facts.Action.Progress.Rollout.Step)
 	kind := corev1.EventTypeNormal
 	if facts.Action.Progress.Rollout.Breach != "" {
 		kind = corev1.EventTypeWarning

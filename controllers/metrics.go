@@ -8,12 +8,16 @@ import (
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/metrics"
 	"github.com/mongotuning/mongotuning/internal/status"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 // recordMetrics shows what the look has found. While nothing could ever be resolved there are conditions
 // and no members.
 func (r *MongoTuningReconciler) recordMetrics(tuning *v1alpha1.MongoTuning, facts status.Facts) {
-	found := metrics.Cluster{LookedAt: facts.Now, Conditions: tuning.Status.Conditions, Step: tuning.Status.Rollout.Step}
+	found := metrics.Cluster{
+		LookedAt: facts.Now, Period: verify.Period(tuning.Spec.Verification), Conditions: tuning.Status.Conditions,
+		Step: tuning.Status.Rollout.Step, MongoDBVersion: tuning.Spec.MongoDB.Version, Profile: facts.Profile,
+	}
 	for _, set := range facts.Cluster.ReplicaSets {
 		for _, seen := range set.Seen.Members {
 			verdict := set.Verdicts[seen.Name]

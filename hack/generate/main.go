@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command generate writes the pages that are made from code: docs/tuning-reference.md from the knob
-// catalogue, docs/metrics.md from the metrics. Its only argument is the directory of the repository, "."
-// when there is none.
+// Command generate writes the files that are made from others: docs/tuning-reference.md from the knob
+// catalogue, docs/metrics.md from the metrics, the PrometheusRule from the file of alerts. Its only argument
+// is the directory of the repository, "." when there is none.
 package main
 
 import (
@@ -18,9 +18,14 @@ func main() {
 	if len(os.Args) > 1 {
 		root = os.Args[1]
 	}
-	for path, page := range map[string]string{referencePath: reference(), metricsPath: metrics.Reference()} {
-		if err := os.WriteFile(filepath.Join(root, path), []byte(page), 0o644); err != nil { //nolint:gosec // a page for everybody
-			fmt.Fprintln(os.Stderr, "write a reference:", err)
+	rule, err := prometheusRule(root)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make the PrometheusRule:", err)
+		os.Exit(1)
+	}
+	for path, page := range map[string]string{referencePath: reference(), metricsPath: metrics.Reference(), rulePath: rule} {
+		if err := os.WriteFile(filepath.Join(root, path), []byte(page), 0o644); err != nil { //nolint:gosec // for everybody
+			fmt.Fprintln(os.Stderr, "write a generated file:", err)
 			os.Exit(1)
 		}
 	}

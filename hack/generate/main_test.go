@@ -20,3 +20,19 @@ func TestReferenceIsCurrent(t *testing.T) {
 		t.Errorf("run go run ./hack/generate (-catalogue +page):\n%s", diff)
 	}
 }
+
+// TestPrometheusRuleIsCurrent proves that the object in the tree holds the alerts of the source.
+func TestPrometheusRuleIsCurrent(t *testing.T) {
+	root := filepath.Join("..", "..")
+	want, err := prometheusRule(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(root, rulePath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("run go run ./hack/generate (-source +object):\n%s", diff)
+	}
+}

@@ -28,6 +28,8 @@ func collect(series chan<- prometheus.Metric, object types.NamespacedName, clust
 		series <- prometheus.MustNewConstMetric(descriptions[f.name], prometheus.GaugeValue, value, labels...)
 	}
 	send(lookedFamily, float64(cluster.LookedAt.UnixMilli())/millis)
+	send(periodFamily, cluster.Period.Seconds())
+	send(infoFamily, 1, cluster.MongoDBVersion, cluster.Profile)
 	for _, condition := range cluster.Conditions {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
 			send(conditionFamily, truth[condition.Status == status], condition.Type, string(status))
@@ -47,6 +49,11 @@ func collectMember(send emit, member Member) {
 	send(declaredFamily, float64(member.Declared), set, name)
 	send(provedFamily, float64(member.Proved), set, name)
 	send(mismatchedFamily, float64(member.Mismatched), set, name)
+	for metric, share := range map[*family]*float64{&dirtyTargetFamily: member.Gauges.DirtyTarget, &dirtyTriggerFamily: member.Gauges.DirtyTrigger} {
+		if share != nil {
+			send(*metric, *share/metric.scale, set, name)
+		}
+	}
 	for _, measurement := range member.Gauges.Measurements {
 		metric, known := gaugeFamilies[measurement.Gauge]
 		if known && measurement.HasValue {
@@ -66,6 +73,9 @@ func collectLimit(send emit, set string, judgement verify.Judgement) {
 	gauge, enforcement := string(judgement.Gauge), string(judgement.Enforcement)
 	scale := gaugeFamilies[judgement.Gauge].scale
 	send(limitFamily, judgement.Bound/scale, set, judgement.Member, judgement.Name, gauge, bound, enforcement)
+	if judgement.Measurement.HasValue {
+		send(measurementFamily, judgement.Measurement.Value/scale, set, judgement.Member, judgement.Name, gauge)
+	}
 	for _, verdict := range verify.Verdicts() {
 		send(verdictFamily, truth[judgement.Verdict == verdict], set, judgement.Member, judgement.Name, gauge, enforcement, string(verdict))
 	}

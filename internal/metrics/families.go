@@ -86,6 +86,18 @@ var (
 		name: "mongotuning_limit", kind: kindGauge, labels: with(memberLabels, "limit", "gauge", "bound", "enforcement"),
 		help: "What a gauge of the member is held to, in the unit of the gauge's own metric; bound is max or min.",
 	}
+	measurementFamily = family{
+		name: "mongotuning_limit_measurement", kind: kindGauge, labels: with(memberLabels, "limit", "gauge"),
+		help: "What was last measured of the gauge a limit is about, in the unit of that gauge's own metric, so that number and limit stand side by side.",
+	}
+	dirtyTargetFamily = family{
+		name: "mongotuning_dirty_cache_target_ratio", kind: kindGauge, labels: memberLabels, scale: percents,
+		help: "Dirty share of the cache at which background eviction begins to write, as in force on the member. As a ratio, 0 to 1.",
+	}
+	dirtyTriggerFamily = family{
+		name: "mongotuning_dirty_cache_trigger_ratio", kind: kindGauge, labels: memberLabels, scale: percents,
+		help: "Dirty share of the cache at which client threads are drafted to evict, as in force on the member. As a ratio, 0 to 1.",
+	}
 	verdictFamily = family{
 		name: "mongotuning_limit_verdict", kind: kindGauge, labels: with(memberLabels, "limit", "gauge", "enforcement", "verdict"),
 		help: "1 for the verdict over a limit on the member, 0 for the others: InRange, Pending, Breached, Unknown.",
@@ -114,6 +126,14 @@ var (
 		name: "mongotuning_rollout_step", kind: kindGauge, labels: with(objectLabels, "step"),
 		help: "1 for the step a change on its way has reached. No series while none is on its way.",
 	}
+	infoFamily = family{
+		name: "mongotuning_cluster_info", kind: kindGauge, labels: with(objectLabels, "mongodb_version", "profile"),
+		help: "1 for the declared MongoDB version and the TuningProfile of the object; profile is empty when it refers to none.",
+	}
+	periodFamily = family{
+		name: "mongotuning_look_period_seconds", kind: kindGauge, labels: objectLabels,
+		help: "Declared time between two looks at a cluster that is as it should be.",
+	}
 	lookedFamily = family{
 		name: "mongotuning_last_look_timestamp_seconds", kind: kindGauge, labels: objectLabels,
 		help: "When the cluster was last looked at and judged. Everything else of the object is as old as this.",
@@ -129,6 +149,10 @@ var (
 	actionsFamily = family{
 		name: "mongotuning_actions_total", kind: kindCounter, labels: with(objectLabels, "kind"),
 		help: "Actions that were carried out, by kind.",
+	}
+	turnsFamily = family{
+		name: "mongotuning_rollout_turns_total", kind: kindCounter, labels: with(objectLabels, "step"),
+		help: "How often a change went to a step; Returning counts the changes that were taken back, Done those that arrived.",
 	}
 	commandsFamily = family{
 		name: "mongotuning_database_commands_total", kind: kindCounter, labels: []string{"command", "result"},
@@ -146,11 +170,11 @@ func snapshotFamilies() []family {
 	for _, gauge := range verify.Gauges() {
 		all = append(all, familyOf(gauge))
 	}
-	return append(all, limitFamily, verdictFamily, answeredFamily, declaredFamily, provedFamily, mismatchedFamily,
-		conditionFamily, stepFamily, lookedFamily)
+	return append(all, dirtyTargetFamily, dirtyTriggerFamily, limitFamily, measurementFamily, verdictFamily, answeredFamily,
+		declaredFamily, provedFamily, mismatchedFamily, conditionFamily, stepFamily, infoFamily, periodFamily, lookedFamily)
 }
 
 // families are all metrics.
 func families() []family {
-	return append(snapshotFamilies(), lookDurationFamily, actionsFamily, commandsFamily, buildFamily)
+	return append(snapshotFamilies(), lookDurationFamily, actionsFamily, turnsFamily, commandsFamily, buildFamily)
 }

@@ -7,6 +7,7 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"sync"
@@ -24,6 +25,10 @@ import (
 type Cluster struct {
 	// LookedAt is the time of the look.
 	LookedAt time.Time
+	// Period is the declared time between two looks.
+	Period time.Duration
+	// MongoDBVersion and Profile as declared.
+	MongoDBVersion, Profile string
 	// Members in any order.
 	Members []Member
 	// Conditions of the object.
@@ -49,6 +54,7 @@ type Recorder struct {
 
 	lookDuration prometheus.Histogram
 	actions      *prometheus.CounterVec
+	turns        *prometheus.CounterVec
 	commands     *prometheus.CounterVec
 	build        *prometheus.GaugeVec
 }
@@ -63,6 +69,7 @@ func New(version string) *Recorder {
 			Buckets: []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5},
 		}),
 		actions:  counter(actionsFamily),
+		turns:    counter(turnsFamily),
 		commands: counter(commandsFamily),
 		build:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildFamily.name, Help: buildFamily.help}, buildFamily.labels),
 	}
@@ -76,7 +83,7 @@ func counter(f family) *prometheus.CounterVec {
 
 // Register makes a registry show everything that is recorded.
 func (r *Recorder) Register(registry prometheus.Registerer) error {
-	for _, collector := range []prometheus.Collector{r, r.lookDuration, r.actions, r.commands, r.build} {
+	for _, collector := range []prometheus.Collector{r, r.lookDuration, r.actions, r.turns, r.commands, r.build} {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
@@ -91,6 +98,12 @@ func (r *Recorder) Record(object types.NamespacedName, cluster Cluster) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, known := r.clusters[object]; !known {
+		// Counters that begin at nought, so that their first increase is one.
+		for _, step := range []string{string(v1alpha1.StepCanary), string(v1alpha1.StepReturning), Done} {
+			r.turns.WithLabelValues(object.Namespace, object.Name, step)
+		}
+	}
 	r.clusters[object] = cluster
 }
 
@@ -102,7 +115,19 @@ func (r *Recorder) Forget(object types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.clusters, object)
-	r.actions.DeletePartialMatch(prometheus.Labels{"namespace": object.Namespace, "name": object.Name})
+	of := prometheus.Labels{"namespace": object.Namespace, "name": object.Name}
+	r.actions.DeletePartialMatch(of)
+	r.turns.DeletePartialMatch(of)
+}
+
+// Done is the step of a change that has arrived and is on its way no more.
+const Done = "Done"
+
+// Turned counts that a change went to a step, which is empty when it has arrived.
+func (r *Recorder) Turned(object types.NamespacedName, step v1alpha1.RolloutStep) {
+	if r != nil {
+		r.turns.WithLabelValues(object.Namespace, object.Name, cmp.Or(string(step), Done)).Inc()
+	}
 }
 
 // Performed counts an action that was carried out.

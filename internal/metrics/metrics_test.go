@@ -33,9 +33,15 @@ func snapshot() Cluster {
 	member.Gauges.Judgements = []verify.Judgement{{
 		Limit:  verify.Limit{Name: "dirty-cache", Gauge: v1alpha1.GaugeDirtyCache, Bound: 20, Enforcement: v1alpha1.EnforcementEnforce},
 		Member: "demo-shard-0-0", Verdict: verify.Breached,
+		Measurement: verify.Measurement{Gauge: v1alpha1.GaugeDirtyCache, State: verify.Measured, Value: 23, HasValue: true},
+	}, {
+		// Breached, and no answer since.
+		Limit:  verify.Limit{Name: "replication-lag", Gauge: v1alpha1.GaugeReplicationLag, Bound: 10, Enforcement: v1alpha1.EnforcementReport},
+		Member: "demo-shard-0-0", Verdict: verify.Breached,
 	}}
+	member.Gauges.DirtyTrigger = new(30.0)
 	return Cluster{
-		LookedAt: time.UnixMilli(1767268800500), Members: []Member{member}, Step: v1alpha1.StepCanarySoak,
+		LookedAt: time.UnixMilli(1767268800500), Period: 10 * time.Second, MongoDBVersion: "4.4.2", Members: []Member{member}, Step: v1alpha1.StepCanarySoak,
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
 	}
 }
@@ -52,6 +58,8 @@ func registered(t *testing.T) (*Recorder, *prometheus.Registry) {
 func fill(recorder *Recorder) {
 	recorder.Record(demo, snapshot())
 	recorder.Performed(demo, "Restart")
+	recorder.Turned(demo, v1alpha1.StepReturning)
+	recorder.Turned(demo, "")
 	recorder.Looked(40 * time.Millisecond)
 	recorder.Commanded("serverStatus", "ok")
 }
@@ -78,12 +86,31 @@ mongotuning_dirty_cache_ratio{member="demo-shard-0-0",name="demo",namespace="sho
 # HELP mongotuning_limit What a gauge of the member is held to, in the unit of the gauge's own metric; bound is max or min.
 # TYPE mongotuning_limit gauge
 mongotuning_limit{bound="max",enforcement="Enforce",gauge="DirtyCachePercent",limit="dirty-cache",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0"} 0.2
+mongotuning_limit{bound="max",enforcement="Report",gauge="ReplicationLagSeconds",limit="replication-lag",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0"} 10
+# HELP mongotuning_limit_measurement What was last measured of the gauge a limit is about, in the unit of that gauge's own metric, so that number and limit stand side by side.
+# TYPE mongotuning_limit_measurement gauge
+mongotuning_limit_measurement{gauge="DirtyCachePercent",limit="dirty-cache",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0"} 0.23
+# HELP mongotuning_dirty_cache_trigger_ratio Dirty share of the cache at which client threads are drafted to evict, as in force on the member. As a ratio, 0 to 1.
+# TYPE mongotuning_dirty_cache_trigger_ratio gauge
+mongotuning_dirty_cache_trigger_ratio{member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0"} 0.3
+# HELP mongotuning_cluster_info 1 for the declared MongoDB version and the TuningProfile of the object; profile is empty when it refers to none.
+# TYPE mongotuning_cluster_info gauge
+mongotuning_cluster_info{mongodb_version="4.4.2",name="demo",namespace="shop",profile=""} 1
+# HELP mongotuning_rollout_turns_total How often a change went to a step; Returning counts the changes that were taken back, Done those that arrived.
+# TYPE mongotuning_rollout_turns_total counter
+mongotuning_rollout_turns_total{name="demo",namespace="shop",step="Canary"} 0
+mongotuning_rollout_turns_total{name="demo",namespace="shop",step="Done"} 1
+mongotuning_rollout_turns_total{name="demo",namespace="shop",step="Returning"} 1
 # HELP mongotuning_limit_verdict 1 for the verdict over a limit on the member, 0 for the others: InRange, Pending, Breached, Unknown.
 # TYPE mongotuning_limit_verdict gauge
 mongotuning_limit_verdict{enforcement="Enforce",gauge="DirtyCachePercent",limit="dirty-cache",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="Breached"} 1
 mongotuning_limit_verdict{enforcement="Enforce",gauge="DirtyCachePercent",limit="dirty-cache",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="InRange"} 0
 mongotuning_limit_verdict{enforcement="Enforce",gauge="DirtyCachePercent",limit="dirty-cache",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="Pending"} 0
 mongotuning_limit_verdict{enforcement="Enforce",gauge="DirtyCachePercent",limit="dirty-cache",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="Unknown"} 0
+mongotuning_limit_verdict{enforcement="Report",gauge="ReplicationLagSeconds",limit="replication-lag",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="Breached"} 1
+mongotuning_limit_verdict{enforcement="Report",gauge="ReplicationLagSeconds",limit="replication-lag",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="InRange"} 0
+mongotuning_limit_verdict{enforcement="Report",gauge="ReplicationLagSeconds",limit="replication-lag",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="Pending"} 0
+mongotuning_limit_verdict{enforcement="Report",gauge="ReplicationLagSeconds",limit="replication-lag",member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0",verdict="Unknown"} 0
 # HELP mongotuning_knobs_proved Declared knobs whose value was read back from the running process.
 # TYPE mongotuning_knobs_proved gauge
 mongotuning_knobs_proved{member="demo-shard-0-0",name="demo",namespace="shop",replica_set="demo-shard-0"} 3
@@ -101,6 +128,9 @@ mongotuning_read_latency_seconds{member="demo-shard-0-0",name="demo",namespace="
 `
 	err := testutil.GatherAndCompare(registry, strings.NewReader(want),
 		"mongotuning_dirty_cache_ratio", "mongotuning_limit", "mongotuning_limit_verdict", "mongotuning_knobs_proved",
+		"mongotuning_limit_measurement", "mongotuning_dirty_cache_trigger_ratio", "mongotuning_cluster_info", "mongotuning_rollout_turns_total",
+		// Nobody has read the target.
+		"mongotuning_dirty_cache_target_ratio",
 		"mongotuning_condition", "mongotuning_last_look_timestamp_seconds", "mongotuning_read_latency_seconds",
 		// What is unknown has no series.
 		"mongotuning_replication_lag_seconds")
@@ -115,6 +145,7 @@ func TestSeriesVanishWithTheirObject(t *testing.T) {
 	fill(recorder)
 	recorder.Record(other, snapshot())
 	recorder.Performed(other, "Restart")
+	recorder.Turned(other, v1alpha1.StepCanary)
 	count := func(label string) int {
 		t.Helper()
 		gathered, err := registry.Gather()

@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,4 +47,30 @@ The verdict also knows for how long, so alerts are better made of it:
     mongotuning_limit_verdict{limit="dirty-cache", verdict="Breached"} == 1
 `)
 	return page.String()
+}
+
+// Names are those of all metrics, as they appear in queries: a histogram by its three.
+func Names() []string {
+	var names []string
+	for _, f := range families() {
+		if f.kind == kindHistogram {
+			names = append(names, f.name+"_bucket", f.name+"_sum", f.name+"_count")
+			continue
+		}
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Labels are the labels of the metric of a name, and whether there is such a metric.
+func Labels(name string) ([]string, bool) {
+	for _, f := range families() {
+		if f.name == name {
+			return f.labels, true
+		}
+		if f.kind == kindHistogram && strings.HasPrefix(name, f.name+"_") && slices.Contains(Names(), name) {
+			return append([]string{"le"}, f.labels...), true
+		}
+	}
+	return nil, false
 }

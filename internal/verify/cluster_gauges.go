@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/catalog"
 )
 
 // MemberGauges is everything measured on one member and how it stands to the limits.
@@ -15,6 +16,10 @@ type MemberGauges struct {
 	Measurements []Measurement
 	// Judgements of every limit the member is held to.
 	Judgements []Judgement
+	// DirtyTarget and DirtyTrigger are the shares of the cache in percent between which background
+	// eviction and then client threads write dirty pages, as in force on the member. nil when the server
+	// has neither shown them nor a default for them.
+	DirtyTarget, DirtyTrigger *float64
 }
 
 // ClusterGauges is that of every member, in the order in which they were seen.
@@ -29,7 +34,10 @@ type ClusterGauges struct {
 func JudgeGauges(spec *v1alpha1.VerificationSpec, subjects []Subject, breaches []v1alpha1.Breach, watches map[WatchKey]Watch) ClusterGauges {
 	judged := ClusterGauges{Watches: map[WatchKey]Watch{}}
 	for _, subject := range subjects {
-		member := MemberGauges{Member: subject.Member.Name, ReplicaSet: subject.Set.Name, Measurements: measureAll(subject)}
+		member := MemberGauges{
+			Member: subject.Member.Name, ReplicaSet: subject.Set.Name, Measurements: measureAll(subject),
+			DirtyTarget: subject.share(catalog.EvictionDirtyTarget), DirtyTrigger: subject.share(catalog.EvictionDirtyTrigger),
+		}
 		for _, limit := range Limits(spec, subject) {
 			key := WatchKey{Limit: limit.Name, Member: member.Member}
 			judgement, watch := judge(limit, member.measurement(limit.Gauge), watches[key], recordedBreach(breaches, limit, member.Member), subject.Now)

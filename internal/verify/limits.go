@@ -114,6 +114,19 @@ func (l Limit) allows(value float64) bool {
 	return value <= l.Bound
 }
 
+// share is a numeric knob in force on a member that answers, nil when there is none: a value that nobody
+// has read is no value in force.
+func (s Subject) share(name string) *float64 {
+	if _, _, ok := s.status(); !ok {
+		return nil
+	}
+	value, ok := s.inForce(name)
+	if !ok {
+		return nil
+	}
+	return &value
+}
+
 // inForce is the value of a numeric knob on the member: what the process reports, else what it is held
 // to, else the server's default. ok is false when none of them is a number.
 func (s Subject) inForce(name string) (value float64, ok bool) {

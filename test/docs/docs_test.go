@@ -5,9 +5,6 @@
 package docs
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mongotuning/mongotuning/test/source"
 )
 
 // root of the repository.
@@ -161,55 +160,12 @@ func TestTargetsOfMakeExist(t *testing.T) {
 
 func TestEveryReasonHasARow(t *testing.T) {
 	page := read(t, "docs/operations.md")
-	for name, value := range constants(t, "api/v1alpha1/*_types.go") {
+	for name, value := range source.Constants(t, root+"/api/v1alpha1/*_types.go") {
 		isReason, isCondition := strings.HasPrefix(name, "Reason"), strings.HasPrefix(name, "Condition")
 		if (isReason || isCondition) && !strings.Contains(page, "\n| `"+value+"` |") {
 			t.Errorf("docs/operations.md has no row for %s (%s): what it means, and what to do", value, name)
 		}
 	}
-}
-
-// constants are the string constants of the Go files that fit a pattern.
-func constants(t *testing.T, pattern string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		collect(t, file, found)
-	}
-	if len(found) == 0 {
-		t.Fatalf("%s has no constants", pattern)
-	}
-	return found
-}
-
-func collect(t *testing.T, file *ast.File, found map[string]string) {
-	t.Helper()
-	ast.Inspect(file, func(node ast.Node) bool {
-		spec, ok := node.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		for i, value := range spec.Values {
-			literal, ok := value.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
-				continue
-			}
-			text, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found[spec.Names[i].Name] = text
-		}
-		return false
-	})
 }
 
 // TestFlagsOfTheManagerAreListed holds the table of flags to those that the command defines.
