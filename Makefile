@@ -111,6 +111,11 @@ generate: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Everything that is generated: deep c
 build: ## The operator's static binary, bin/mongotuning-linux-ARCH.
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build -trimpath -ldflags '$(LDFLAGS)' -o bin/mongotuning-linux-$(GOARCH) ./cmd/mongotuning
 
+.PHONY: plugin
+plugin: ## The kubectl plugin for this machine, bin/kubectl-mongotuning, and what completes its arguments.
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-mongotuning ./cmd/kubectl-mongotuning
+	install -m 755 cmd/kubectl-mongotuning/kubectl_complete-mongotuning bin/
+
 .PHONY: build-installer
 build-installer: $(KUSTOMIZE) ## One file to install from: dist/install.yaml.
 	mkdir -p dist
