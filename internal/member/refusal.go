@@ -3,6 +3,7 @@
 package member
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,16 +26,21 @@ type logLine struct {
 	ID       int    `json:"id"`
 	Message  string `json:"msg"`
 	Attr     struct {
-		Message string `json:"message"`
-		Error   any    `json:"error"`
+		// Message is a text, or from 6.0 on a document with the text in it.
+		Message any `json:"message"`
+		// Error is a text, a number, or a status with its text in it.
+		Error any `json:"error"`
+		// Expression that an invariant demands.
+		Expression string `json:"expr"`
 	} `json:"attr"`
 }
 
 // RefusalLine finds the line of a server's log that says best why the server did not start: the known
-// causes first, then the last error, then the last line that is no ordinary log line (the server
-// complains about its options before it has a log). It is empty for an empty log.
+// causes first, then the first fatal line (those that follow it say only that the process ends), then the
+// last error, then the first line that is no ordinary log line (the server complains about its options
+// before it has a log). It is empty for an empty log.
 func RefusalLine(log string) string {
-	var known, failure, plain, last string
+	var known, fatal, failure, plain, last string
 	for line := range strings.Lines(log) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -44,32 +50,25 @@ func RefusalLine(log string) string {
 		last = text
 		switch {
 		case id == logWiredTiger || id == logMajorityReadConcern || strings.Contains(line, "WiredTiger error (22)"):
-			if known == "" {
-				known = text
-			}
-		case severity == "F" || severity == "E":
+			known = cmp.Or(known, text)
+		case severity == "F":
+			fatal = cmp.Or(fatal, text)
+		case severity == "E":
 			failure = text
 		case severity == "":
-			plain = text
+			plain = cmp.Or(plain, text)
 		}
 	}
-	for _, candidate := range []string{known, failure, plain, last} {
-		if candidate != "" {
-			return shorten(candidate)
-		}
-	}
-	return ""
+	return shorten(cmp.Or(known, fatal, failure, plain, last))
 }
 
 // readLine reads one line in either form of the log: JSON, or "time severity component [context] text".
 func readLine(line string) (text, severity string, id int) {
 	var structured logLine
 	if err := json.Unmarshal([]byte(line), &structured); err == nil && structured.Message != "" {
-		text = structured.Message
-		if detail := structured.Attr.Message; detail != "" {
+		text = strings.TrimSpace(structured.Message)
+		if detail := cmp.Or(textOf(structured.Attr.Message), textOf(structured.Attr.Error), structured.Attr.Expression); detail != "" {
 			text += ": " + detail
-		} else if structured.Attr.Error != nil {
-			text += fmt.Sprintf(": %v", structured.Attr.Error)
 		}
 		return text, structured.Severity, structured.ID
 	}
@@ -82,6 +81,23 @@ func readLine(line string) (text, severity string, id int) {
 		return text, fields[1], 0
 	}
 	return line, "", 0
+}
+
+// textOf is what an attribute says: itself, or the text within a document.
+func textOf(attribute any) string {
+	switch x := attribute.(type) {
+	case nil:
+		return ""
+	case string:
+		return strings.TrimSpace(x)
+	case map[string]any:
+		for _, key := range []string{"msg", "errmsg"} {
+			if text, ok := x[key].(string); ok {
+				return text
+			}
+		}
+	}
+	return fmt.Sprint(attribute)
 }
 
 func shorten(text string) string {
