@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/verify"
 )
@@ -25,6 +26,9 @@ type clusterMemory struct {
 	// histories by the UID of the pod, so that another pod of the same name starts anew.
 	histories map[string]verify.History
 	watches   map[verify.WatchKey]verify.Watch
+	// peaks are the most connections that were open at once, by member: those who come to one pod come
+	// to its successor.
+	peaks map[string]int64
 }
 
 // judge measures every member of a cluster and holds it to its limits.
@@ -39,7 +43,7 @@ func (m *gaugeMemory) judge(tuning *v1alpha1.MongoTuning, goal plan.Wanted, clus
 	if before == nil {
 		before = &clusterMemory{}
 	}
-	after := &clusterMemory{histories: map[string]verify.History{}}
+	after := &clusterMemory{histories: map[string]verify.History{}, peaks: map[string]int64{}}
 	var subjects []verify.Subject
 	for _, set := range cluster.ReplicaSets {
 		for _, member := range set.Seen.Members {
@@ -48,6 +52,8 @@ func (m *gaugeMemory) judge(tuning *v1alpha1.MongoTuning, goal plan.Wanted, clus
 				Settings: set.Targets[member.Name].Settings, Line: goal.Cluster.Resolved.Version.Line(),
 				Period: verify.Period(tuning.Spec.Verification), History: before.histories[member.Pod.UID],
 			}
+			subject.PeakConnections = peakConnections(before.peaks[member.Name], member.Look)
+			after.peaks[member.Name] = subject.PeakConnections
 			subjects = append(subjects, subject)
 			if member.Pod.Exists {
 				after.histories[member.Pod.UID] = subject.History.Add(subject)
@@ -77,4 +83,12 @@ func (m *gaugeMemory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.clusters, key)
+}
+
+// peakConnections is the larger of the peak so far and what a look found; nobody answering leaves it.
+func peakConnections(peak int64, look observed.Look) int64 {
+	if look.Status == nil || look.Status.Connections.Current == nil {
+		return peak
+	}
+	return max(peak, *look.Status.Connections.Current)
 }

@@ -138,7 +138,12 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if !want.known {
 		return facts, nil
 	}
-	credentials, err := r.ensureSecrets(ctx, tuning)
+	mayAct := want.stall == nil && !facts.Suspended
+	credentialsOf := r.findSecrets
+	if mayAct {
+		credentialsOf = r.ensureSecrets
+	}
+	credentials, err := credentialsOf(ctx, tuning)
 	if err != nil {
 		return facts, err
 	}
@@ -146,7 +151,6 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if err != nil {
 		return facts, err
 	}
-	mayAct := want.stall == nil && !facts.Suspended
 	barred := error(nil)
 	if mayAct {
 		// What bars the way here does not end the watch: look and judge all the same.

@@ -57,21 +57,40 @@ func (s secrets) keyFileID() string {
 // is made anew under the same name adopts what it finds, together with the data. A lost key file is
 // made anew too; the pods that still have the old one are then replaced.
 func (r *MongoTuningReconciler) ensureSecrets(ctx context.Context, tuning *v1alpha1.MongoTuning) (secrets, error) {
-	key, err := r.ensureSecret(ctx, tuning, naming.KeyFileSecret(tuning.Name), func() map[string][]byte {
+	return r.secretsBy(ctx, tuning, r.ensureSecret, r.keepURI)
+}
+
+// findSecrets reads the Secrets and writes nothing. In the place of a missing one stand credentials that
+// no server knows: the members are looked at as strangers see them.
+func (r *MongoTuningReconciler) findSecrets(ctx context.Context, tuning *v1alpha1.MongoTuning) (secrets, error) {
+	asItIs := func(_ context.Context, _ *v1alpha1.MongoTuning, secret *corev1.Secret) (*corev1.Secret, error) {
+		return secret, nil
+	}
+	return r.secretsBy(ctx, tuning, r.findSecret, asItIs)
+}
+
+// secretOf gets a Secret by its name; newData is what it holds when there is none.
+type secretOf func(ctx context.Context, tuning *v1alpha1.MongoTuning, name string, newData func() map[string][]byte) (*corev1.Secret, error)
+
+// secretWithURI gives the application's Secret its connection string.
+type secretWithURI func(ctx context.Context, tuning *v1alpha1.MongoTuning, secret *corev1.Secret) (*corev1.Secret, error)
+
+func (r *MongoTuningReconciler) secretsBy(ctx context.Context, tuning *v1alpha1.MongoTuning, get secretOf, withURI secretWithURI) (secrets, error) {
+	key, err := get(ctx, tuning, naming.KeyFileSecret(tuning.Name), func() map[string][]byte {
 		return map[string][]byte{naming.KeyFileKey: []byte(random(keyFileBytes, base64.StdEncoding))}
 	})
 	if err != nil {
 		return secrets{}, err
 	}
-	operator, err := r.ensureSecret(ctx, tuning, naming.OperatorSecret(tuning.Name), newLogin(operatorUser))
+	operator, err := get(ctx, tuning, naming.OperatorSecret(tuning.Name), newLogin(operatorUser))
 	if err != nil {
 		return secrets{}, err
 	}
-	app, err := r.ensureSecret(ctx, tuning, naming.AppSecret(tuning.Name), newLogin(appUser))
+	app, err := get(ctx, tuning, naming.AppSecret(tuning.Name), newLogin(appUser))
 	if err != nil {
 		return secrets{}, err
 	}
-	if app, err = r.keepURI(ctx, tuning, app); err != nil {
+	if app, err = withURI(ctx, tuning, app); err != nil {
 		return secrets{}, err
 	}
 	found := secrets{
@@ -116,9 +135,9 @@ func random(bytes int, encoding *base64.Encoding) string {
 	return encoding.EncodeToString(buffer)
 }
 
-// ensureSecret reads one Secret, past the cache (the operator may read Secrets by name and not list
-// them), and creates it when it is missing.
-func (r *MongoTuningReconciler) ensureSecret(ctx context.Context, tuning *v1alpha1.MongoTuning, name string, data func() map[string][]byte) (*corev1.Secret, error) {
+// findSecret reads one Secret, past the cache (the operator may read Secrets by name and not list them).
+// In the place of a missing one comes one that is not in the cluster, without a UID.
+func (r *MongoTuningReconciler) findSecret(ctx context.Context, tuning *v1alpha1.MongoTuning, name string, newData func() map[string][]byte) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := r.Uncached.Get(ctx, types.NamespacedName{Namespace: tuning.Namespace, Name: name}, secret)
 	if err == nil {
@@ -127,10 +146,18 @@ func (r *MongoTuningReconciler) ensureSecret(ctx context.Context, tuning *v1alph
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("get Secret %s: %w", name, err)
 	}
-	secret = &corev1.Secret{
+	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: tuning.Namespace, Labels: naming.Labels(tuning.Name)},
 		Type:       corev1.SecretTypeOpaque,
-		Data:       data(),
+		Data:       newData(),
+	}, nil
+}
+
+// ensureSecret reads one Secret and creates it when it is missing.
+func (r *MongoTuningReconciler) ensureSecret(ctx context.Context, tuning *v1alpha1.MongoTuning, name string, newData func() map[string][]byte) (*corev1.Secret, error) {
+	secret, err := r.findSecret(ctx, tuning, name, newData)
+	if err != nil || secret.UID != "" {
+		return secret, err
 	}
 	if err := r.Create(ctx, secret); err != nil {
 		return nil, fmt.Errorf("create Secret %s: %w", name, err)

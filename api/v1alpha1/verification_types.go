@@ -75,7 +75,7 @@ type Limit struct {
 
 // Gauge is something that is measured on a running member.
 //
-// +kubebuilder:validation:Enum=DirtyCachePercent;CacheFillPercent;ApplicationThreadEvictionsPerSecond;ReplicationLagSeconds;MajorityLagSeconds;OplogWindowSeconds;FlowControlLaggedPercent;CheckpointDurationSeconds;CheckpointIntervalSeconds;TicketsAvailable;QueuedOperations;SlowOperationsPerSecond;ReadLatencyMilliseconds;WriteLatencyMilliseconds;CommandLatencyMilliseconds;PinnedHistorySeconds;ConnectionsUsedPercent
+// +kubebuilder:validation:Enum=DirtyCachePercent;CacheFillPercent;ApplicationThreadEvictionsPerSecond;ReplicationLagSeconds;MajorityLagSeconds;OplogWindowSeconds;FlowControlLaggedPercent;CheckpointDurationSeconds;CheckpointIntervalSeconds;TicketsAvailable;QueuedOperations;SlowOperationsPerSecond;ReadLatencyMilliseconds;WriteLatencyMilliseconds;CommandLatencyMilliseconds;PinnedHistorySeconds;ConnectionsUsedPercent;MemoryBudgetPercent
 type Gauge string
 
 // The gauges. Each name ends in its unit; counts have none.
@@ -114,6 +114,8 @@ const (
 	GaugePinnedHistory Gauge = "PinnedHistorySeconds"
 	// GaugeConnectionsUsed is the share of the possible connections that is open.
 	GaugeConnectionsUsed Gauge = "ConnectionsUsedPercent"
+	// GaugeMemoryBudget is the share of the memory limit that cache, connections and a reserve come to.
+	GaugeMemoryBudget Gauge = "MemoryBudgetPercent"
 )
 
 // LimitScope says which members are held to a limit.
@@ -211,6 +213,8 @@ const (
 	ReasonPinnedHistoryAboveLimit = "PinnedHistoryAboveLimit"
 	// ReasonConnectionsAboveLimit surfaces when too many of the possible connections are open.
 	ReasonConnectionsAboveLimit = "ConnectionsAboveLimit"
+	// ReasonMemoryBudgetAboveLimit surfaces when cache, connections and a reserve do not fit the memory limit.
+	ReasonMemoryBudgetAboveLimit = "MemoryBudgetAboveLimit"
 	// ReasonGaugeOutOfRange surfaces when a gauge is on the unusual side of its limit: a minimum of what
 	// is better low, a maximum of what is better high.
 	ReasonGaugeOutOfRange = "GaugeOutOfRange"

@@ -26,6 +26,12 @@ func LargestCacheGB(memoryLimit int64) float64 {
 	return float64(CacheBytes(maxCacheShare*float64(memoryLimit)/gibibyte)) / gibibyte
 }
 
+// MemoryNeeded is what a member may come to need, in bytes: its cache, its connections, and the reserve
+// that its memory limit leaves for the rest.
+func MemoryNeeded(cacheBytes, connections, memoryLimit int64) int64 {
+	return cacheBytes + connections*int64(connectionBytes) + int64(memoryReserve*float64(memoryLimit))
+}
+
 func checkCache(settings Settings, memoryLimit int64) (Problem, bool) {
 	value, declared := settings[CacheSizeGB]
 	sizeGB, ok := value.AsFloat()
@@ -65,8 +71,7 @@ func memoryBudget(settings Settings, memoryLimit int64) (Problem, bool) {
 	if !okCache || !okConnections || memoryLimit == 0 {
 		return Problem{}, false
 	}
-	limit := float64(memoryLimit)
-	needed := sizeGB*gibibyte + float64(connections)*connectionBytes + memoryReserve*limit
+	limit, needed := float64(memoryLimit), float64(MemoryNeeded(CacheBytes(sizeGB), connections, memoryLimit))
 	if needed <= limit {
 		return Problem{}, false
 	}

@@ -65,6 +65,7 @@ var gaugeFamilies = map[v1alpha1.Gauge]family{
 	v1alpha1.GaugeWriteLatency:               {name: "mongotuning_write_latency_seconds", scale: millis},
 	v1alpha1.GaugeCommandLatency:             {name: "mongotuning_command_latency_seconds", scale: millis},
 	v1alpha1.GaugeConnectionsUsed:            {name: "mongotuning_connections_used_ratio", scale: percents},
+	v1alpha1.GaugeMemoryBudget:               {name: "mongotuning_memory_budget_ratio", scale: percents},
 }
 
 // familyOf is the metric of a gauge.

@@ -20,6 +20,7 @@ const (
 	LimitOplogWindow        = "oplog-window"
 	LimitTickets            = "tickets"
 	LimitConnections        = "connections"
+	LimitMemoryBudget       = "memory-budget"
 	LimitPinnedHistory      = "pinned-history"
 	LimitCheckpointDuration = "checkpoint-duration"
 )
@@ -51,7 +52,9 @@ const (
 func builtInLimits(s Subject) []Limit {
 	var limits []Limit
 	add := func(limit Limit) {
-		limit.Enforcement = v1alpha1.EnforcementEnforce
+		if limit.Enforcement == "" {
+			limit.Enforcement = v1alpha1.EnforcementEnforce
+		}
 		if limit.Scope == "" {
 			limit.Scope = v1alpha1.ScopeAllMembers
 		}
@@ -88,6 +91,11 @@ func builtInLimits(s Subject) []Limit {
 	add(Limit{
 		Name: LimitConnections, Gauge: v1alpha1.GaugeConnectionsUsed, Bound: mostConnectionsUsed, For: forWaves,
 		Source: "MongoDB Atlas alerts above 80 % by default",
+	})
+	add(Limit{
+		// A warning: what may be needed is not yet used, and returning a change frees no connection.
+		Name: LimitMemoryBudget, Gauge: v1alpha1.GaugeMemoryBudget, Bound: percent, Enforcement: v1alpha1.EnforcementReport,
+		Source: "the container is killed when more than its memory limit is used",
 	})
 	follow(Limit{Name: LimitPinnedHistory, Gauge: v1alpha1.GaugePinnedHistory, For: forWaves}, catalog.SnapshotHistoryWindow, historySlack)
 	follow(Limit{Name: LimitCheckpointDuration, Gauge: v1alpha1.GaugeCheckpointDuration}, catalog.CheckpointWait, 0)

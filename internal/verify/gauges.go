@@ -34,7 +34,7 @@ type Gauge struct {
 var gauges = []Gauge{
 	dirtyCache, cacheFill, applicationThreadEvictions, replicationLag, majorityLag, oplogWindow,
 	flowControlLagged, pinnedHistory, ticketsAvailable, queuedOperations, checkpointDuration, checkpointInterval,
-	slowOperations, readLatency, writeLatency, commandLatency, connectionsUsed,
+	slowOperations, readLatency, writeLatency, commandLatency, connectionsUsed, memoryBudget,
 }
 
 // Gauges are all gauges, in the order in which they are judged and told.
@@ -70,6 +70,9 @@ type Subject struct {
 	Period time.Duration
 	// History is what was kept of earlier looks.
 	History History
+	// PeakConnections is the most that were open at once on the member, in whichever of its processes,
+	// since this operator began to look.
+	PeakConnections int64
 }
 
 // State tells whether there is a figure.

@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -378,4 +379,53 @@ func TestHistoryIsBounded(t *testing.T) {
 	if history.samples[0].Status.Document != nil {
 		t.Error("the whole document is kept")
 	}
+}
+
+// aMemberWith is a member with a memory limit of 1 GiB, a cache of half of it, and so many connections at
+// most: each GiB is 1024 connections.
+func aMemberWith(connections int64, change ...func(*Subject)) Subject {
+	status := counters(minuteUp, func(s *serverstatus.Status) { s.Cache.MaxBytes = new(int64(512 << 20)) })
+	return member(status, append([]func(*Subject){func(s *Subject) {
+		s.Member.Pod.MemoryLimit, s.PeakConnections = 1<<30, connections
+	}}, change...)...)
+}
+
+func TestMemoryBudget(t *testing.T) {
+	noLimit := func(s *Subject) { s.Member.Pod.MemoryLimit = 0 }
+	declared := func(s *Subject) { s.Settings = catalog.Settings{catalog.MaxIncomingConnections: "256"} }
+	for _, test := range []struct {
+		name    string
+		subject Subject
+		want    float64
+		verdict Verdict
+	}{
+		{"half for the cache, a tenth in reserve", aMemberWith(0), 60, InRange},
+		{"the connections that were seen", aMemberWith(256), 85, InRange},
+		{"just below the limit", aMemberWith(409), 99.94, InRange},
+		{"just above the limit", aMemberWith(410), 100.04, Pending},
+		{"declared connections instead of those that were seen", aMemberWith(1000, declared), 85, InRange},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := measureOne(t, v1alpha1.GaugeMemoryBudget, test.subject)
+			if got.State != Measured || math.Abs(got.Value-test.want) > 0.01 {
+				t.Errorf("got %+v, wanted %g", got, test.want)
+			}
+			judged := JudgeGauges(nil, []Subject{test.subject}, nil, nil)
+			budget, _ := judged.Members[0].Judgement(LimitMemoryBudget)
+			if budget.Verdict != test.verdict || budget.Bound != 100 || budget.Enforcement != v1alpha1.EnforcementReport {
+				t.Errorf("got %s (%s), wanted %s (Report)", budget.Verdict, budget.Enforcement, test.verdict)
+			}
+		})
+	}
+	t.Run("without a limit there is no budget", func(t *testing.T) {
+		if got := measureOne(t, v1alpha1.GaugeMemoryBudget, aMemberWith(1, noLimit)); got.State != Exempt {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("a cache that is not shown is unknown", func(t *testing.T) {
+		subject := aMemberWith(1, func(s *Subject) { s.Member.Look.Status.Cache.MaxBytes = nil })
+		if got := measureOne(t, v1alpha1.GaugeMemoryBudget, subject); got != isNot(NotShown) {
+			t.Errorf("got %+v", got)
+		}
+	})
 }

@@ -156,6 +156,7 @@ func (c *Cluster) WithoutLimits() *Cluster {
 		verify.LimitThreadEvictions: v1alpha1.GaugeApplicationThreadEvictions, verify.LimitReplicationLag: v1alpha1.GaugeReplicationLag,
 		verify.LimitMajorityLag: v1alpha1.GaugeMajorityLag, verify.LimitOplogWindow: v1alpha1.GaugeOplogWindow,
 		verify.LimitTickets: v1alpha1.GaugeTicketsAvailable, verify.LimitConnections: v1alpha1.GaugeConnectionsUsed,
+		verify.LimitMemoryBudget:  v1alpha1.GaugeMemoryBudget,
 		verify.LimitPinnedHistory: v1alpha1.GaugePinnedHistory, verify.LimitCheckpointDuration: v1alpha1.GaugeCheckpointDuration,
 	} {
 		verification.Limits = append(verification.Limits, v1alpha1.Limit{

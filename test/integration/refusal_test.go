@@ -8,9 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/naming"
 	"github.com/mongotuning/mongotuning/test/builders"
 )
 
@@ -164,6 +168,51 @@ func TestSuspend(t *testing.T) {
 			w.untilReady()
 		})
 	}
+}
+
+// What is suspended from the beginning is looked at, and nothing is made for it: no Secrets either.
+func TestNothingIsMadeForASuspendedObject(t *testing.T) {
+	w := newWorld(t)
+	cluster := small()
+	cluster.Object().Spec.Suspend = new(true)
+	w.create(cluster)
+	w.step() // adds the finalizer, without which the object could go while something is made for it
+	before := w.journal.count()
+	for range 3 {
+		w.step()
+	}
+	for _, write := range w.journal.since(before) {
+		if !strings.HasPrefix(write, "patch status") {
+			t.Errorf("a suspended object is worked on: %s", write)
+		}
+	}
+	secrets := &corev1.SecretList{}
+	w.must(w.admin.List(w.ctx, secrets, client.InNamespace(w.namespace)))
+	if len(secrets.Items) > 0 {
+		t.Errorf("%d Secrets were made for a suspended object", len(secrets.Items))
+	}
+	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.Suspend = nil })
+	w.untilReady()
+}
+
+// A Secret that is lost while changes are suspended is made anew when they are not any more.
+func TestALostSecretWaitsForTheEndOfASuspension(t *testing.T) {
+	w := newWorld(t)
+	bootstrap(w)
+	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.Suspend = new(true) })
+	w.step()
+	lost := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: naming.OperatorSecret("demo")}}
+	w.must(w.admin.Delete(w.ctx, lost))
+	w.step()
+	w.step()
+	if err := w.admin.Get(w.ctx, client.ObjectKeyFromObject(lost), lost); !apierrors.IsNotFound(err) {
+		t.Errorf("the Secret was made anew although changes are suspended: %v", err)
+	}
+	if !conditionIs(w.tuning(), v1alpha1.ConditionVerified, metav1.ConditionUnknown) {
+		t.Errorf("members that nobody can ask are called verified:\n%s", describe(w.tuning()))
+	}
+	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.Suspend = nil })
+	w.untilReady()
 }
 
 func findStatus(tuning *v1alpha1.MongoTuning, name string) metav1.ConditionStatus {
