@@ -38,7 +38,7 @@ demo-down: ## Remove the demo's MongoDB cluster and its data; the Kubernetes clu
 	hack/demo.sh down
 
 .PHONY: test
-test: unit alerts-test integration mongod-test e2e ## All tests: unit, CRD, alerts, API server, real mongod, real cluster.
+test: unit thorough alerts-test integration mongod-test e2e ## All tests: unit, CRD, alerts, API server, real mongod, real cluster.
 	@echo; echo "All tests passed."
 
 .PHONY: help
@@ -67,6 +67,10 @@ unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, document
 .PHONY: alerts-test
 alerts-test: $(PROMTOOL) ## Each alert fires and is silent when it should, each query parses (promtool).
 	PROMTOOL=$(PROMTOOL) go test $(TESTFLAGS) -tags promtool -count=1 ./test/alerts/...
+
+.PHONY: thorough
+thorough: ## The long stories of the rollout plan in every variant; make unit runs a few of them.
+	go test $(TESTFLAGS) -count=1 -timeout 20m ./internal/plan -args -thorough
 
 .PHONY: integration
 integration: ## The reconciler against a real kube-apiserver and etcd.

@@ -6,10 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
@@ -55,7 +52,7 @@ func (r *MongoTuningReconciler) goal(ctx context.Context, want wanted, as secret
 // it watches, and what people asked for.
 func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.MongoTuning, goal plan.Wanted, seen observed.Cluster) (plan.Cluster, error) {
 	key := client.ObjectKeyFromObject(tuning)
-	r.watches.note(key, &seen)
+	missed := r.watches.note(key, &seen)
 	cluster := plan.Judge(goal, seen)
 	cluster.WatchedSince = r.watches.since(key)
 	cluster.Policy = plan.PolicyOf(tuning.Spec.Rollout)
@@ -68,6 +65,9 @@ func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.Mong
 	}
 	heldBack, err := r.heldBack(ctx, tuning, goal.Revision)
 	cluster.HeldBack = heldBack
+	if err == nil && len(missed) > 0 {
+		err = &missedLookError{who: missed}
+	}
 	return cluster, err
 }
 
@@ -89,55 +89,4 @@ func (r *MongoTuningReconciler) heldBack(ctx context.Context, tuning *v1alpha1.M
 		}
 	}
 	return "", nil
-}
-
-// watches remember since when each cluster is watched by this process, and since when each server is
-// silent. They are lost with the process on purpose: nobody watched in between.
-type watches struct {
-	mu      sync.Mutex
-	began   map[types.NamespacedName]time.Time
-	silence map[types.NamespacedName]map[string]time.Time
-}
-
-// note begins or keeps the watch over a cluster, and writes into the snapshot how long who is silent.
-func (w *watches) note(key types.NamespacedName, seen *observed.Cluster) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.began == nil {
-		w.began = map[types.NamespacedName]time.Time{}
-		w.silence = map[types.NamespacedName]map[string]time.Time{}
-	}
-	if _, known := w.began[key]; !known {
-		w.began[key] = seen.Now
-	}
-	before, now := w.silence[key], map[string]time.Time{}
-	for i := range seen.ReplicaSets {
-		for j := range seen.ReplicaSets[i].Members {
-			member := &seen.ReplicaSets[i].Members[j]
-			if member.Look.State != observed.StateUnknown {
-				continue
-			}
-			since, known := before[member.Name]
-			if !known {
-				since = seen.Now
-			}
-			now[member.Name] = since
-			member.Silent = seen.Now.Sub(since)
-		}
-	}
-	w.silence[key] = now
-}
-
-func (w *watches) since(key types.NamespacedName) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.began[key]
-}
-
-// forget ends the watch over a cluster.
-func (w *watches) forget(key types.NamespacedName) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.began, key)
-	delete(w.silence, key)
 }

@@ -100,6 +100,11 @@ func (r *MongoTuningReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return ctrl.Result{}, err
 	}
 	facts, err := r.reconcile(ctx, tuning)
+	if missed := (*missedLookError)(nil); errors.As(err, &missed) {
+		log.FromContext(ctx).Info("Looking again", "why", missed.Error())
+		r.recordMetrics(tuning, facts)
+		return ctrl.Result{RequeueAfter: waitPeriod}, nil
+	}
 	if stall := stallFrom(err); stall != nil {
 		// Trying again at once helps nobody; the next look will.
 		facts.Stall, err = stall, nil

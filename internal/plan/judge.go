@@ -67,25 +67,43 @@ func judgeSet(want Wanted, set desired.ReplicaSet, seen observed.ReplicaSet) Rep
 		judged.MemoryLimit = limit.Value()
 	}
 	hosts := now.Hosts(current)
+	changed, unchanged := want.targets(set)
+	// Members differ in little, and their files take most of the time of a judgement.
+	files := map[fileKey]string{}
 	for ordinal, member := range seen.Members {
 		judged.Hosts[member.Name] = hosts[ordinal]
-		judged.Targets[member.Name] = want.target(set, member.Name)
-		judged.Verdicts[member.Name] = judgeMember(judged, member)
+		target := unchanged
+		if want.Verified == nil || Reaches(want.Progress, set, member.Name) {
+			target = changed
+		}
+		judged.Targets[member.Name] = target
+		key := fileKey{target.Changed, member.Pod.MemoryLimit}
+		if _, rendered := files[key]; !rendered {
+			files[key] = desired.MemberConfig(current, Fitting(target.Settings, member.Pod.MemoryLimit))
+		}
+		judged.Verdicts[member.Name] = judgeMember(judged, member, files[key])
 	}
 	return judged
 }
 
-// target is what one member is held to. A member that a change has not reached may already run on its
-// pod template: whoever dies meanwhile comes back with the one the StatefulSet has.
-func (w Wanted) target(set desired.ReplicaSet, member string) Target {
-	if w.Verified == nil || Reaches(w.Progress, set, member) {
-		return Target{
-			Settings: w.Cluster.Resolved.Settings[set.Component], Changed: w.Verified != nil,
-			Templates: []string{w.Cluster.TemplateHash(set)},
-		}
+// fileKey is what the files of the members of one set differ by.
+type fileKey struct {
+	changed     bool
+	memoryLimit int64
+}
+
+// targets are what members are held to that a change has reached, and those that it has not. The latter
+// may already run on its pod template: whoever dies meanwhile comes back with the one the StatefulSet has.
+func (w Wanted) targets(set desired.ReplicaSet) (changed, unchanged Target) {
+	changed = Target{
+		Settings: w.Cluster.Resolved.Settings[set.Component], Changed: w.Verified != nil,
+		Templates: []string{w.Cluster.TemplateHash(set)},
+	}
+	if w.Verified == nil {
+		return changed, changed
 	}
 	now := w.At(set)
-	return Target{
+	return changed, Target{
 		Settings:  w.Verified.Resolved.Settings[set.Component],
 		Templates: []string{w.Verified.TemplateHash(setIn(*w.Verified, set)), now.TemplateHash(setIn(now, set))},
 	}
@@ -127,7 +145,8 @@ func anyNeedsRestart(before, after catalog.Settings) bool {
 	return false
 }
 
-func judgeMember(set ReplicaSet, member observed.Member) verify.Member {
+// judgeMember holds what a member reports to what it is held to; file is the one that it should have.
+func judgeMember(set ReplicaSet, member observed.Member, file string) verify.Member {
 	switch {
 	case !member.Pod.Exists:
 		return verify.Member{Unknown: "its pod does not exist"}
@@ -138,7 +157,6 @@ func judgeMember(set ReplicaSet, member observed.Member) verify.Member {
 	case member.Look.State == observed.StateUnknown || member.Look.State == observed.StateUninitiated:
 		return verify.Member{Unknown: "it is not part of a replica set yet"}
 	}
-	settings := set.Targets[member.Name].Settings
-	fileIsCurrent := set.Seen.Files[member.Name] == desired.MemberConfig(set.ReplicaSet, Fitting(settings, member.Pod.MemoryLimit))
-	return verify.Member{Knobs: verify.Knobs(set.Component, settings, fileIsCurrent, member.Look.Process)}
+	fileIsCurrent := set.Seen.Files[member.Name] == file
+	return verify.Member{Knobs: verify.Knobs(set.Component, set.Targets[member.Name].Settings, fileIsCurrent, member.Look.Process)}
 }

@@ -44,6 +44,9 @@ func run(t fatal, cluster *scripted.Cluster, disturb func(step int)) (last plan.
 	return last, counts
 }
 
+// thorough asks for every variant of the long stories; make thorough does.
+var thorough = flag.Bool("thorough", false, "run every variant of the long stories")
+
 type fatal interface {
 	Fatalf(format string, args ...any)
 }
@@ -51,6 +54,11 @@ type fatal interface {
 func undisturbed(int) {}
 
 func TestMemoryAndCacheTravelTogether(t *testing.T) {
+	// No multiple of three, so that each member dies at early and at late steps.
+	stride := 7
+	if *thorough {
+		stride = 1
+	}
 	cluster := func() *builders.Cluster { return builders.ShardedCluster().ConfigServers(1).Soak(0) }
 	for _, change := range []struct {
 		name     string
@@ -82,8 +90,7 @@ func TestMemoryAndCacheTravelTogether(t *testing.T) {
 			}
 		})
 		t.Run(change.name+", a pod dying at any step", func(t *testing.T) {
-			at, happened := 0, true
-			for ; happened; at++ {
+			for at, happened := 0, true; happened; at += stride {
 				happened = false
 				running := change.from.Running()
 				running.Desired = change.to.Desired()
@@ -142,11 +149,11 @@ func TestLostKeyFileIsReplacedEverywhere(t *testing.T) {
 }
 
 // runFewer lowers the number of runs of a property whose every run is a long story, unless the caller asks
-// for a number.
+// for a number or for thorough tests.
 func runFewer(t *testing.T, checks int) {
 	t.Helper()
 	asked := flag.Lookup("rapid.checks")
-	if asked.Value.String() != asked.DefValue {
+	if *thorough || asked.Value.String() != asked.DefValue {
 		return
 	}
 	if err := asked.Value.Set(strconv.Itoa(checks)); err != nil {
@@ -161,7 +168,7 @@ const faultsUntil = 60
 // TestEveryStartEnds lets random faults happen to random changes. When the faults end, the plan has to
 // come to an end too, with everything in force.
 func TestEveryStartEnds(t *testing.T) {
-	runFewer(t, 20)
+	runFewer(t, 12)
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.Int32Range(1, 2).Draw(t, "shards")
 		members := rapid.SampledFrom([]int32{1, 3}).Draw(t, "members")
