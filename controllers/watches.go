@@ -16,10 +16,10 @@ import (
 // lost with the process on purpose: nobody watched in between.
 type watches struct {
 	mu       sync.Mutex
-	clusters map[types.NamespacedName]*watch
+	clusters map[types.NamespacedName]*clusterWatch
 }
 
-type watch struct {
+type clusterWatch struct {
 	// began is the time of the first look, now that of the last one.
 	began, now time.Time
 	// silence is since when each silent server is silent.
@@ -41,13 +41,13 @@ func (w *watches) note(key types.NamespacedName, seen *observed.Cluster) (missed
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.clusters == nil {
-		w.clusters = map[types.NamespacedName]*watch{}
+		w.clusters = map[types.NamespacedName]*clusterWatch{}
 	}
 	before := w.clusters[key]
 	if before == nil {
-		before = &watch{began: seen.Now}
+		before = &clusterWatch{began: seen.Now}
 	}
-	now := &watch{began: before.began, now: seen.Now, silence: map[string]time.Time{}, answered: map[string]string{}}
+	now := &clusterWatch{began: before.began, now: seen.Now, silence: map[string]time.Time{}, answered: map[string]string{}}
 	for i := range seen.ReplicaSets {
 		for j := range seen.ReplicaSets[i].Members {
 			if member := &seen.ReplicaSets[i].Members[j]; now.follow(member, before) {
@@ -70,7 +70,7 @@ func (w *watches) note(key types.NamespacedName, seen *observed.Cluster) (missed
 
 // follow notes whether a member answers, and for how long it has not. missed tells that this is its first
 // silence and that Kubernetes knows of no reason for it.
-func (w *watch) follow(member *observed.Member, before *watch) (missed bool) {
+func (w *clusterWatch) follow(member *observed.Member, before *clusterWatch) (missed bool) {
 	if member.Look.State == observed.StateUnknown {
 		since, known := before.silence[member.Name]
 		if !known {
