@@ -16,6 +16,7 @@ const usage = `Usage: mongotuning COMMAND [flags]
 Commands:
   manager   run the operator
   member    prepare, run and probe a database pod
+  load      put a measured load on a cluster
   version   print the version
 
 Each command lists its flags with --help.
@@ -37,6 +38,8 @@ func run(args []string) error {
 		return runManager(rest)
 	case "member":
 		return runMember(rest)
+	case "load":
+		return runLoad(rest)
 	case "version":
 		fmt.Println(version())
 		return nil

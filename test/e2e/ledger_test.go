@@ -17,6 +17,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/mongotuning/mongotuning/internal/load"
 )
 
 const (
@@ -34,10 +36,7 @@ type ledger struct {
 	cluster  *cluster
 	shard    string
 	password string
-
-	mu           sync.Mutex
-	attempted    int64
-	acknowledged []int64
+	book     load.Inserts
 }
 
 // openLedger makes the user of the ledger on a shard's primary, with the members' own identity: shards
@@ -64,16 +63,11 @@ func (l *ledger) connect(t *testing.T) *mongo.Collection {
 func (l *ledger) write(ctx context.Context, collection *mongo.Collection) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	l.mu.Lock()
-	l.attempted++
-	id := l.attempted
-	l.mu.Unlock()
+	id := l.book.Next()
 	if _, err := collection.InsertOne(ctx, bson.D{{Key: "_id", Value: id}}); err != nil {
 		return err // it may be there or not
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.acknowledged = append(l.acknowledged, id)
+	l.book.Acknowledge(id)
 	return nil
 }
 
@@ -90,34 +84,20 @@ func (l *ledger) expectComplete(t *testing.T) {
 	if err := cursor.All(t.Context(), &documents); err != nil {
 		t.Fatalf("read the ledger of %s: %v", l.shard, err)
 	}
-	present := map[int64]bool{}
-	for _, document := range documents {
-		present[document.ID] = true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var lost, invented []int64
-	for _, id := range l.acknowledged {
-		if !present[id] {
-			lost = append(lost, id)
+	present := func(yield func(int64) bool) {
+		for _, document := range documents {
+			if !yield(document.ID) {
+				return
+			}
 		}
 	}
-	for id := range present {
-		if id > l.attempted {
-			invented = append(invented, id)
-		}
-	}
-	if len(lost) > 0 || len(invented) > 0 {
-		t.Fatalf("%s: of %d acknowledged writes %d are lost (%v), and %d were never tried (%v)",
-			l.shard, len(l.acknowledged), len(lost), lost, len(invented), invented)
+	if err := l.book.Check(present).Err(); err != nil {
+		t.Fatalf("%s: of %d writes: %v", l.shard, l.count(), err)
 	}
 }
 
-func (l *ledger) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.acknowledged)
-}
+// count is how many writes were acknowledged.
+func (l *ledger) count() int64 { return l.book.Counts().Acknowledged }
 
 // writers are one writer for each shard.
 type writers struct {
