@@ -74,12 +74,19 @@ func (c Cluster) ServiceAccount() *corev1ac.ServiceAccountApplyConfiguration {
 func (c Cluster) MemberNetworkPolicy(component v1alpha1.Component) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	own := networkingv1ac.NetworkPolicyPeer().
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(naming.Labels(c.Tuning.Name)))
-	operator := networkingv1ac.NetworkPolicyPeer().
+	policy := c.networkPolicy(component, own, c.operatorPeer())
+	if c.TunesHosts() {
+		policy.Spec.WithIngress(c.readerIngress())
+	}
+	return policy
+}
+
+func (c Cluster) operatorPeer() *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().
 			WithMatchLabels(map[string]string{corev1.LabelMetadataName: c.OperatorNamespace})).
 		WithPodSelector(metav1ac.LabelSelector().
 			WithMatchLabels(map[string]string{naming.LabelName: naming.FieldOwner}))
-	return c.networkPolicy(component, own, operator)
 }
 
 // MongosNetworkPolicy lets everybody reach the routers on MongoDB's port, and on no other.

@@ -73,7 +73,11 @@ func (c Cluster) memberPod(set ReplicaSet) *corev1ac.PodSpecApplyConfiguration {
 		WithEnv(corev1ac.EnvVar().WithName("POD_NAME").WithValueFrom(corev1ac.EnvVarSource().
 			WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath("metadata.name")))).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeData).WithMountPath(dataPath))
-	return spec.WithContainers(container).WithVolumes(filesVolume(naming.ConfigFiles(set.Name)))
+	spec.WithContainers(container).WithVolumes(filesVolume(naming.ConfigFiles(set.Name)))
+	if c.TunesHosts() {
+		c.addHostTuning(spec)
+	}
+	return spec
 }
 
 func filesVolume(configMap string) *corev1ac.VolumeApplyConfiguration {

@@ -25,6 +25,8 @@ type Resolved struct {
 	Settings map[v1alpha1.Component]catalog.Settings `json:"settings"`
 	// Sources of the values, by component and knob.
 	Sources map[v1alpha1.Component]map[string]v1alpha1.ValueSource `json:"sources"`
+	// Host is what nodes are set to; nil while host tuning is off.
+	Host *v1alpha1.HostTuningSpec `json:"host,omitempty"`
 	// Warnings are what to know about the tuning although it can be declared, each with the path of the
 	// field below spec.
 	Warnings []string `json:"warnings,omitempty"`
@@ -68,6 +70,7 @@ func Resolve(spec v1alpha1.MongoTuningSpec, base *v1alpha1.TuningProfileSpec) (R
 		Settings: map[v1alpha1.Component]catalog.Settings{},
 		Sources:  map[v1alpha1.Component]map[string]v1alpha1.ValueSource{},
 	}
+	resolved.Host = hostTuning(spec.HostTuning)
 	refused := &RefusedError{Reason: v1alpha1.ReasonKnobUnsupported}
 	for _, b := range componentBlocks(spec, base) {
 		settings, sources, err := b.overlay()
