@@ -116,6 +116,9 @@ func (r *MongoTuningReconciler) ensureStatefulSet(ctx context.Context, cluster d
 	err := r.Get(ctx, types.NamespacedName{Namespace: cluster.Tuning.Namespace, Name: set.Name}, live)
 	switch {
 	case apierrors.IsNotFound(err):
+		if err := r.preflightMember(ctx, cluster, set); err != nil {
+			return err
+		}
 	case err != nil:
 		return fmt.Errorf("get StatefulSet %s: %w", set.Name, err)
 	case live.Annotations[naming.AnnotationTemplateHash] != cluster.TemplateHash(set) && metav1.IsControlledBy(live, cluster.Tuning):

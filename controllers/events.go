@@ -28,6 +28,7 @@ var told = []struct {
 }{
 	{v1alpha1.ConditionAvailable, metav1.ConditionFalse, "Observe"},
 	{v1alpha1.ConditionVerified, metav1.ConditionFalse, "Verify"},
+	{v1alpha1.ConditionHostTuned, metav1.ConditionFalse, "TuneHost"},
 	{v1alpha1.ConditionStalled, metav1.ConditionTrue, "Stall"},
 	{v1alpha1.ConditionSuspended, metav1.ConditionTrue, "Suspend"},
 	{v1alpha1.ConditionReady, metav1.ConditionFalse, "Verify"},

@@ -23,12 +23,15 @@ import (
 	"github.com/mongotuning/mongotuning/internal/naming"
 )
 
-// finalize carries out the deletion policy and lets the object go. With Delete the garbage collector
+// finalize puts the nodes back, carries out the deletion policy and lets the object go. With Delete the garbage collector
 // removes what the object owns; with Orphan nothing is owned any more and all of it stays. Volumes and
 // Secrets have no owner and stay, unless dataRetention asks for their removal.
 func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.MongoTuning) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(tuning, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
+	}
+	if done, err := r.restoreHosts(ctx, tuning); err != nil || !done {
+		return ctrl.Result{RequeueAfter: waitPeriod}, err
 	}
 	if tuning.Spec.DeletionPolicy == v1alpha1.DeletionPolicyOrphan {
 		if err := r.orphan(ctx, tuning); err != nil {

@@ -26,6 +26,7 @@ func (r *MongoTuningReconciler) goal(ctx context.Context, want wanted, as secret
 		},
 		Revision: want.revision,
 		Progress: status.ProgressOf(want.tuning.Status),
+		Hosts:    want.tuning.Status.HostTuning,
 	}
 	if goal.Progress.Verified == "" || goal.Progress.Verified == want.revision {
 		return goal, nil

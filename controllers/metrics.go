@@ -32,5 +32,6 @@ func (r *MongoTuningReconciler) recordMetrics(tuning *v1alpha1.MongoTuning, fact
 			found.Members = append(found.Members, member)
 		}
 	}
+	found.Hosts, found.HostWarnings = hostMetrics(tuning.Status.HostTuning), len(tuning.Status.HostTuning.Warnings)
 	r.Metrics.Record(client.ObjectKeyFromObject(tuning), found)
 }

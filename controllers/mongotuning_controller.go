@@ -45,6 +45,8 @@ type MongoTuningReconciler struct {
 	Databases Databases
 	// ExitLogs reads why a server ended; nil leaves its log unread.
 	ExitLogs *ExitLogs
+	// HostReaders asks the readers in the pods for host settings; nil leaves hosts unread.
+	HostReaders HostReaders
 	// Clock gives the one reading of the time that a look uses.
 	Clock clock.PassiveClock
 	// Metrics shows what every look finds; nil shows nothing.
@@ -166,6 +168,12 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if err := r.lookAndJudge(ctx, tuning, goal, credentials, &facts); err != nil || barred != nil {
 		return facts, cmp.Or(err, barred)
 	}
+	if !facts.Suspended {
+		// Also while a spec is refused: a member that has to start on another node must not wait for that.
+		if err := r.admitHosts(ctx, tuning, goal, facts.Cluster.Hosts); err != nil {
+			return facts, err
+		}
+	}
 	if mayAct && facts.Action.IsAct() {
 		err = r.perform(ctx, goal, credentials, facts.Action)
 	}
@@ -201,11 +209,14 @@ func (r *MongoTuningReconciler) lookAndJudge(ctx context.Context, tuning *v1alph
 // stallFrom is the stall that an error amounts to; nil when trying again may help.
 func stallFrom(err error) *status.Stall {
 	var foreign *foreignObjectError
+	var refused *podRefusedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &foreign):
 		return &status.Stall{Reason: v1alpha1.ReasonForeignObject, Message: foreign.Error()}
+	case errors.As(err, &refused):
+		return &status.Stall{Reason: v1alpha1.ReasonPodRefused, Message: refused.Error()}
 	case apierrors.IsForbidden(err):
 		return &status.Stall{Reason: v1alpha1.ReasonForbidden, Message: err.Error()}
 	case apierrors.IsInvalid(err):
@@ -276,6 +287,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
 	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
 	r.tellDrift(tuning, before.Status, facts)
+	r.tellHosts(tuning, before.Status.HostTuning, facts)
 	log.FromContext(ctx).Info("Recorded status", "proved", tuning.Status.ProvedMembers, "action", facts.Action.Kind.String(), "message", facts.Action.Message)
 	return nil
 }
@@ -288,7 +300,8 @@ func (r *MongoTuningReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&appsv1.StatefulSet{}).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.ConfigMap{}).
-		Owns(&batchv1.Job{}).
+		// By label, since the Jobs that put nodes back belong to nobody.
+		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(tuningOfPod)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(tuningOfPod)).
 		Watches(&v1alpha1.TuningProfile{}, handler.EnqueueRequestsFromMapFunc(r.tuningsOfProfile)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Concurrency}).

@@ -52,6 +52,9 @@ func (r *MongoTuningReconciler) observe(ctx context.Context, cluster desired.Clu
 	if seen.Trials, err = r.observeTrials(ctx, cluster.Tuning, pods); err != nil {
 		return observed.Cluster{}, err
 	}
+	if seen.Hosts, err = r.observeHosts(ctx, cluster.Tuning, pods); err != nil {
+		return observed.Cluster{}, err
+	}
 	r.Databases.Forget(ctx, client.ObjectKeyFromObject(cluster.Tuning).String(), liveUIDs(pods))
 	return seen, nil
 }

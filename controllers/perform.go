@@ -47,6 +47,8 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, goal plan.Wanted, a
 		err = r.deletePod(ctx, cluster, action.Member, action.PodUID)
 	case plan.ReplaceKeyFile:
 		err = r.replaceKeyFile(ctx, cluster, action)
+	case plan.TuneHost, plan.RestoreHost:
+		err = r.performOnHost(ctx, cluster, action)
 	case plan.Initiate, plan.CreateUsers, plan.CreateApp, plan.AddShard, plan.SetParameters, plan.StepDown:
 		err = r.performOnServer(ctx, cluster, as, action)
 	case plan.Nothing, plan.Wait, plan.Stall, plan.Turn:
@@ -152,7 +154,11 @@ func (r *MongoTuningReconciler) touch(ctx context.Context, cluster desired.Clust
 }
 
 func (r *MongoTuningReconciler) writeTemplate(ctx context.Context, cluster desired.Cluster, action plan.Action) error {
-	return r.apply(ctx, cluster.Tuning, cluster.StatefulSet(setOf(cluster, action.ReplicaSet)))
+	set := setOf(cluster, action.ReplicaSet)
+	if err := r.preflightMember(ctx, cluster, set); err != nil {
+		return err
+	}
+	return r.apply(ctx, cluster.Tuning, cluster.StatefulSet(set))
 }
 
 // evict asks for the pod to be taken away. A budget that does not allow it now is a reason to look

@@ -20,7 +20,7 @@ import (
 // observeTrials reads how the trial starts of a cluster went.
 func (r *MongoTuningReconciler) observeTrials(ctx context.Context, tuning *v1alpha1.MongoTuning, pods map[string]*corev1.Pod) (map[string]observed.Trial, error) {
 	jobs := &batchv1.JobList{}
-	if err := r.List(ctx, jobs, client.InNamespace(tuning.Namespace), client.MatchingLabels(naming.Labels(tuning.Name))); err != nil {
+	if err := r.List(ctx, jobs, client.InNamespace(tuning.Namespace), client.MatchingLabels(naming.Labels(tuning.Name)), client.HasLabels{naming.LabelTrial}); err != nil {
 		return nil, fmt.Errorf("list trial starts: %w", err)
 	}
 	trials := map[string]observed.Trial{}

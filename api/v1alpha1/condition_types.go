@@ -32,6 +32,11 @@ const (
 	// back, and the members were returned to the last verified revision.
 	ConditionRolledBack = "RolledBack"
 
+	// ConditionHostTuned is True while every node of a mongod pod has the declared host settings, False
+	// when one has not, Unknown while that is under way. It is present only while host tuning is on, or
+	// nodes still have to be put back.
+	ConditionHostTuned = "HostTuned"
+
 	// ConditionSuspended is abnormal-true: a person asked for no changes. Ready keeps its last value.
 	ConditionSuspended = "Suspended"
 )
@@ -103,6 +108,19 @@ const (
 	ReasonCorrectingDrift = "CorrectingDrift"
 	// ReasonDriftReported surfaces when values were changed by hand and driftPolicy leaves them.
 	ReasonDriftReported = "DriftReported"
+	// ReasonHostsTuned surfaces when every node has the declared host settings.
+	ReasonHostsTuned = "HostsTuned"
+	// ReasonTuningHosts surfaces while host settings are brought to nodes, or nodes are put back.
+	ReasonTuningHosts = "TuningHosts"
+	// ReasonHostTuningFailed surfaces when a node did not take a host setting, or could not be reached.
+	ReasonHostTuningFailed = "HostTuningFailed"
+	// ReasonHostConflict surfaces when an older MongoTuning wants another value on the same node.
+	ReasonHostConflict = "HostConflict"
+	// ReasonHostDrift surfaces when somebody else has changed a host setting since.
+	ReasonHostDrift = "HostDrift"
+	// ReasonPodRefused surfaces when Kubernetes would not let a pod be made: Pod Security, a policy, a
+	// quota. Nothing was changed; the message says who refused it and what to do.
+	ReasonPodRefused = "PodRefused"
 	// ReasonSuspendedByUser surfaces when spec.suspend or the suspend annotation is set.
 	ReasonSuspendedByUser = "SuspendedByUser"
 )
@@ -117,6 +135,13 @@ const (
 	EventDriftHeld = "DriftHeld"
 	// EventDriftReported tells that a value changed by hand is left because driftPolicy says so.
 	EventDriftReported = "DriftReported"
+	// EventHostRestored tells that nodes were put back.
+	EventHostRestored = "HostRestored"
+	// EventHostRestoreAbandoned tells that nodes keep settings, because they are gone, their namespace
+	// goes, or the deadline of the deletion is over.
+	EventHostRestoreAbandoned = "HostRestoreAbandoned"
+	// EventHostsDiffer tells that the nodes of one shard differ from each other.
+	EventHostsDiffer = "HostsDiffer"
 )
 
 // AnnotationSuspend set to "true" on a MongoTuning does what spec.suspend does, without a change of

@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // HostTuningStatus is what was done to the nodes of the mongod pods.
 type HostTuningStatus struct {
 	// nodesTouched are the nodes whose settings may have been changed. A node is written here before
@@ -27,6 +31,16 @@ type HostTuningStatus struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// Of is the report of a node; only its name is set when there is none.
+func (s HostTuningStatus) Of(node string) HostNodeStatus {
+	for _, known := range s.Nodes {
+		if known.Name == node {
+			return *known.DeepCopy()
+		}
+	}
+	return HostNodeStatus{Name: node}
+}
+
 // HostNodeStatus is the report of one node.
 type HostNodeStatus struct {
 	// name of the node.
@@ -39,6 +53,10 @@ type HostNodeStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Revision string `json:"revision,omitempty"`
 
+	// reportTime is when the report was given.
+	// +optional
+	ReportTime *metav1.Time `json:"reportTime,omitempty"`
+
 	// inForce says how many of the declared settings the node has, of how many: "7/8".
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
@@ -50,7 +68,7 @@ type HostNodeStatus struct {
 	Failure string `json:"failure,omitempty"`
 
 	// settings of the report, the worst result first. A report that was too long for its way lacks the
-	// last ones; with more than 64 nodes only those that are not in force are kept.
+	// best ones, and inForce counts those it has; with more than 64 nodes only the bad ones are kept.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -101,6 +102,7 @@ func runManager(args []string) error {
 		Databases:         &controllers.DriverDatabases{Answered: recorder.Commanded},
 		Metrics:           recorder,
 		ExitLogs:          &controllers.ExitLogs{Pods: clients.CoreV1()},
+		HostReaders:       &controllers.HTTPHostReaders{Client: &http.Client{Timeout: readerTimeout}},
 		Clock:             clock.RealClock{},
 		OperatorImage:     flags.operatorImage,
 		OperatorNamespace: flags.namespace,
@@ -118,6 +120,9 @@ func runManager(args []string) error {
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
+
+// readerTimeout bounds one question to a reader of host settings; a look has a deadline of its own.
+const readerTimeout = 3 * time.Second
 
 // shutdownTimeout is how long acts under way may take to end when the operator is stopped.
 const shutdownTimeout = 25 * time.Second

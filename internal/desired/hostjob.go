@@ -4,6 +4,8 @@ package desired
 
 import (
 	"maps"
+	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,59 +25,54 @@ const (
 	hostJobDeadlineSeconds = int64(90)
 )
 
-// HostJob is a Job that is bound to one node.
-type HostJob struct {
-	// Node it runs on.
-	Node string
-	// Does is naming.HostJobApply or naming.HostJobRestore.
-	Does string
-	// Settings it brings; for a restore those of nobody, with the owner whose settings are put back.
-	Settings hosttune.Settings
-}
-
-// ApplyHost is the Job that brings settings to a node on which members run already.
-func (c Cluster) ApplyHost(node string, settings hosttune.Settings) *batchv1ac.JobApplyConfiguration {
-	job := c.hostJob(HostJob{Node: node, Does: naming.HostJobApply, Settings: settings})
+// ApplyHost is the Job that brings settings to a node on which members run already. Since is the report
+// of the node that it follows.
+func (c Cluster) ApplyHost(since v1alpha1.HostNodeStatus, settings hosttune.Settings) *batchv1ac.JobApplyConfiguration {
+	job := c.hostJob(since, naming.HostJobApply, settings)
 	job.Spec.Template.Spec.WithServiceAccountName(naming.ServiceAccount(c.Tuning.Name))
 	return job.WithOwnerReferences(c.owner())
 }
 
 // RestoreHost is the Job that puts a node back. It belongs to nobody and uses no account of the
 // MongoTuning: it has to outlive both where an object is deleted together with what it owns.
-func (c Cluster) RestoreHost(node string) *batchv1ac.JobApplyConfiguration {
-	owner := hosttune.Settings{Owner: HostOwner(c.Tuning)}
-	owner.Revision = FileID(HostSettingsFile(owner))
-	return c.hostJob(HostJob{Node: node, Does: naming.HostJobRestore, Settings: owner})
+func (c Cluster) RestoreHost(since v1alpha1.HostNodeStatus) *batchv1ac.JobApplyConfiguration {
+	return c.hostJob(since, naming.HostJobRestore, hosttune.Settings{Owner: HostOwner(c.Tuning)})
 }
 
-// HostJobName is the name of the Job that does something to a node with some settings.
-func HostJobName(tuning *v1alpha1.MongoTuning, node, does, revision string) string {
-	return naming.HostJob(tuning.Name, FileID(node+"|"+does+"|"+revision))
+// HostJobName is the name of the Job that does something to a node with some settings. It holds for one
+// state of the node: after the next report the same settings make another Job, so that a remembered one
+// is not taken for one that was just made.
+func HostJobName(tuning *v1alpha1.MongoTuning, since v1alpha1.HostNodeStatus, does, revision string) string {
+	state := ""
+	if since.ReportTime != nil {
+		state = since.ReportTime.UTC().Format(time.RFC3339Nano)
+	}
+	return naming.HostJob(tuning.Name, FileID(strings.Join([]string{string(tuning.UID), since.Name, does, revision, state}, "|")))
 }
 
-func (c Cluster) hostJob(job HostJob) *batchv1ac.JobApplyConfiguration {
-	labels := naming.HostJobLabels(c.Tuning.Name, job.Does)
+func (c Cluster) hostJob(since v1alpha1.HostNodeStatus, does string, settings hosttune.Settings) *batchv1ac.JobApplyConfiguration {
+	labels := naming.HostJobLabels(c.Tuning.Name, does)
 	annotations := map[string]string{
-		naming.AnnotationHostNode: job.Node, naming.AnnotationHostRevision: job.Settings.Revision,
+		naming.AnnotationHostNode: since.Name, naming.AnnotationHostRevision: settings.Revision,
 	}
 	pod := maps.Clone(annotations)
-	pod[naming.AnnotationHostSettings] = HostSettingsFile(job.Settings)
+	pod[naming.AnnotationHostSettings] = HostSettingsFile(settings)
 	spec := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		// Bound without the scheduler, since a node that is cordoned or full is put back all the same.
-		WithNodeName(job.Node).
+		WithNodeName(since.Name).
 		WithTolerations(corev1ac.Toleration().WithOperator(corev1.TolerationOpExists)).
-		WithContainers(c.hostTuneContainer(job.Does)).
+		WithContainers(c.hostTuneContainer(does)).
 		WithVolumes(hostVolumes()...).
 		WithVolumes(corev1ac.Volume().WithName(volumeHostSettings).WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().
-			WithItems(corev1ac.DownwardAPIVolumeFile().WithPath(hosttune.SettingsKey(job.Node)).
+			WithItems(corev1ac.DownwardAPIVolumeFile().WithPath(hosttune.SettingsKey(since.Name)).
 				WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath("metadata.annotations['" + naming.AnnotationHostSettings + "']")))))
 	for _, secret := range c.Tuning.Spec.MongoDB.ImagePullSecrets {
 		spec.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
-	return batchv1ac.Job(HostJobName(c.Tuning, job.Node, job.Does, job.Settings.Revision), c.Tuning.Namespace).
+	return batchv1ac.Job(HostJobName(c.Tuning, since, does, settings.Revision), c.Tuning.Namespace).
 		WithLabels(labels).
 		WithAnnotations(annotations).
 		WithSpec(batchv1ac.JobSpec().

@@ -41,6 +41,17 @@ func collect(series chan<- prometheus.Metric, object types.NamespacedName, clust
 	for _, member := range cluster.Members {
 		collectMember(send, member)
 	}
+	for _, host := range cluster.Hosts {
+		for result, count := range host.Results {
+			send(hostSettingsFamily, float64(count), host.Name, string(result))
+		}
+		if host.WriteMiBPerSecond > 0 {
+			send(hostThroughputFamily, float64(host.WriteMiBPerSecond)*bytesPerMiB, host.Name)
+		}
+	}
+	if len(cluster.Hosts) > 0 {
+		send(hostWarningsFamily, float64(cluster.HostWarnings))
+	}
 }
 
 func collectMember(send emit, member Member) {
@@ -80,6 +91,8 @@ func collectLimit(send emit, set string, judgement verify.Judgement) {
 		send(verdictFamily, truth[judgement.Verdict == verdict], set, judgement.Member, judgement.Name, gauge, enforcement, string(verdict))
 	}
 }
+
+const bytesPerMiB = 1 << 20
 
 // truth is how Prometheus writes yes and no.
 var truth = map[bool]float64{true: 1, false: 0}

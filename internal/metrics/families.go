@@ -135,6 +135,18 @@ var (
 		name: "mongotuning_look_period_seconds", kind: kindGauge, labels: objectLabels,
 		help: "Declared time between two looks at a cluster that is as it should be.",
 	}
+	hostSettingsFamily = family{
+		name: "mongotuning_host_settings", kind: kindGauge, labels: with(objectLabels, "node", "result"),
+		help: "Host settings and checks in the report of a node, by result. A node without a report has no series.",
+	}
+	hostThroughputFamily = family{
+		name: "mongotuning_host_write_bytes_per_second", kind: kindGauge, labels: with(objectLabels, "node"),
+		help: "What a data volume on the node took when it was measured last. No series where nothing was measured.",
+	}
+	hostWarningsFamily = family{
+		name: "mongotuning_host_differences", kind: kindGauge, labels: objectLabels,
+		help: "How often nodes of one shard differ from each other beyond the limits. No series while no node is tuned.",
+	}
 	lookedFamily = family{
 		name: "mongotuning_last_look_timestamp_seconds", kind: kindGauge, labels: objectLabels,
 		help: "When the cluster was last looked at and judged. Everything else of the object is as old as this.",
@@ -159,6 +171,10 @@ var (
 		name: "mongotuning_database_commands_total", kind: kindCounter, labels: []string{"command", "result"},
 		help: "Commands that were sent to mongod and mongos, by name; result is ok or error.",
 	}
+	hostAbandonedFamily = family{
+		name: "mongotuning_host_restores_abandoned_total", kind: kindCounter, labels: []string{"reason"},
+		help: "Nodes that were not put back when their MongoTuning was deleted; reason is gone, namespace-terminating or deadline.",
+	}
 	buildFamily = family{
 		name: "mongotuning_build_info", kind: kindGauge, labels: []string{"version", "go_version"},
 		help: "1 for the build of this operator.",
@@ -172,10 +188,11 @@ func snapshotFamilies() []family {
 		all = append(all, familyOf(gauge))
 	}
 	return append(all, dirtyTargetFamily, dirtyTriggerFamily, limitFamily, measurementFamily, verdictFamily, answeredFamily,
-		declaredFamily, provedFamily, mismatchedFamily, conditionFamily, stepFamily, infoFamily, periodFamily, lookedFamily)
+		declaredFamily, provedFamily, mismatchedFamily, conditionFamily, stepFamily, hostSettingsFamily, hostThroughputFamily, hostWarningsFamily,
+		infoFamily, periodFamily, lookedFamily)
 }
 
 // families are all metrics.
 func families() []family {
-	return append(snapshotFamilies(), lookDurationFamily, actionsFamily, turnsFamily, commandsFamily, buildFamily)
+	return append(snapshotFamilies(), lookDurationFamily, actionsFamily, turnsFamily, commandsFamily, hostAbandonedFamily, buildFamily)
 }

@@ -33,6 +33,10 @@ type Cluster struct {
 	Members []Member
 	// Conditions of the object.
 	Conditions []metav1.Condition
+	// Hosts are the nodes of the members.
+	Hosts []Host
+	// HostWarnings is how often nodes of one shard differ from each other.
+	HostWarnings int
 	// Step that a change on its way has reached, empty while there is none.
 	Step v1alpha1.RolloutStep
 }
@@ -47,6 +51,15 @@ type Member struct {
 	Gauges verify.MemberGauges
 }
 
+// Host is one node.
+type Host struct {
+	Name string
+	// Results count its settings by what became of them.
+	Results map[v1alpha1.HostResult]int
+	// WriteMiBPerSecond is what its data volume took when that was measured; 0 when it was not.
+	WriteMiBPerSecond int64
+}
+
 // Recorder keeps the snapshots and the counters. A nil Recorder takes everything and shows nothing.
 type Recorder struct {
 	mu       sync.Mutex
@@ -56,6 +69,7 @@ type Recorder struct {
 	actions      *prometheus.CounterVec
 	turns        *prometheus.CounterVec
 	commands     *prometheus.CounterVec
+	abandoned    *prometheus.CounterVec
 	build        *prometheus.GaugeVec
 }
 
@@ -68,10 +82,11 @@ func New(version string) *Recorder {
 			// A look is given up after 3 s.
 			Buckets: []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5},
 		}),
-		actions:  counter(actionsFamily),
-		turns:    counter(turnsFamily),
-		commands: counter(commandsFamily),
-		build:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildFamily.name, Help: buildFamily.help}, buildFamily.labels),
+		actions:   counter(actionsFamily),
+		turns:     counter(turnsFamily),
+		commands:  counter(commandsFamily),
+		abandoned: counter(hostAbandonedFamily),
+		build:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildFamily.name, Help: buildFamily.help}, buildFamily.labels),
 	}
 	recorder.build.WithLabelValues(version, runtime.Version()).Set(1)
 	return recorder
@@ -83,7 +98,7 @@ func counter(f family) *prometheus.CounterVec {
 
 // Register makes a registry show everything that is recorded.
 func (r *Recorder) Register(registry prometheus.Registerer) error {
-	for _, collector := range []prometheus.Collector{r, r.lookDuration, r.actions, r.turns, r.commands, r.build} {
+	for _, collector := range []prometheus.Collector{r, r.lookDuration, r.actions, r.turns, r.commands, r.abandoned, r.build} {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
@@ -149,6 +164,14 @@ func (r *Recorder) Looked(took time.Duration) {
 func (r *Recorder) Commanded(command, result string) {
 	if r != nil {
 		r.commands.WithLabelValues(command, result).Inc()
+	}
+}
+
+// HostRestoreAbandoned counts a node that was not put back when its MongoTuning went, by the reason. It
+// has no label of the object, whose series go with it.
+func (r *Recorder) HostRestoreAbandoned(reason string) {
+	if r != nil {
+		r.abandoned.WithLabelValues(reason).Inc()
 	}
 }
 

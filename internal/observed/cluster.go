@@ -25,6 +25,8 @@ type Cluster struct {
 	// AppUnknown and AppKnown are false when they could not be asked; AppError says why.
 	AppKnown, AppUnknown bool
 	AppError             string
+	// Hosts are the nodes of the members.
+	Hosts Hosts
 	// Trials are the trial starts that are remembered, by the name of the file that was tried.
 	Trials map[string]Trial
 }

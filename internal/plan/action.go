@@ -48,6 +48,10 @@ const (
 	// ReplaceKeyFile deletes every pod that still has a lost key file: members with different keys
 	// cannot speak to each other, so going one by one would never end.
 	ReplaceKeyFile
+	// TuneHost writes the settings of one node and brings them to it by a Job. It restarts nobody.
+	TuneHost
+	// RestoreHost puts a node back that no member is on any more.
+	RestoreHost
 )
 
 // String is the name of the action as it appears in logs and events.
@@ -56,6 +60,7 @@ func (k Kind) String() string {
 		Nothing: "Nothing", Wait: "Wait", Stall: "Stall", Turn: "Turn", Initiate: "Initiate", CreateUsers: "CreateUsers", CreateApp: "CreateApp",
 		AddShard: "AddShard", StartTrial: "StartTrial", WriteConfig: "WriteConfig", WriteTemplate: "WriteTemplate", SetParameters: "SetParameters",
 		StepDown: "StepDown", Restart: "Restart", Recreate: "Recreate", ReplaceKeyFile: "ReplaceKeyFile",
+		TuneHost: "TuneHost", RestoreHost: "RestoreHost",
 	}
 	return names[k]
 }
@@ -69,7 +74,9 @@ type Action struct {
 	Member string
 	// PodUID is the pod that was seen, so that an action can never hit its successor.
 	PodUID string
-	// File is the content to write, for WriteConfig, or to try, for StartTrial.
+	// Node the action concerns, for TuneHost and RestoreHost.
+	Node string
+	// File is the content to write, for WriteConfig and TuneHost, or to try, for StartTrial.
 	File string
 	// Changes are what to send to the running member, for SetParameters.
 	Changes catalog.Changes

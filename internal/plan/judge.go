@@ -23,6 +23,8 @@ type Wanted struct {
 	Verified *desired.Cluster
 	// Progress is what is remembered of changes.
 	Progress Progress
+	// Hosts is what status remembers of the nodes.
+	Hosts v1alpha1.HostTuningStatus
 }
 
 // At is the cluster as it is declared for a replica set now: with the wanted revision once a change has
@@ -53,6 +55,8 @@ func Judge(want Wanted, seen observed.Cluster) Cluster {
 		judged.ReplicaSets = append(judged.ReplicaSets, judgeSet(want, set, seen.ReplicaSets[i]))
 	}
 	judged.First, judged.Restarts = differences(want)
+	judged.Hosts = judgeHosts(want, seen)
+	judged.HostWarnings = hostWarnings(want.Cluster.Tuning, judged.Hosts)
 	return judged
 }
 
@@ -126,7 +130,7 @@ func differences(want Wanted) (first v1alpha1.RolloutStep, restarts bool) {
 	shardTemplate := want.Cluster.TemplateHash(shard) != want.Verified.TemplateHash(setIn(*want.Verified, shard))
 	configTemplate := want.Cluster.TemplateHash(config) != want.Verified.TemplateHash(setIn(*want.Verified, config))
 	switch {
-	case shardTemplate || !maps.Equal(before[v1alpha1.ComponentShardMember], after[v1alpha1.ComponentShardMember]):
+	case shardTemplate || hostsDiffer(want) || !maps.Equal(before[v1alpha1.ComponentShardMember], after[v1alpha1.ComponentShardMember]):
 		first = v1alpha1.StepCanary
 	case configTemplate || !maps.Equal(before[v1alpha1.ComponentConfigServer], after[v1alpha1.ComponentConfigServer]):
 		first = v1alpha1.StepConfigServers

@@ -48,6 +48,10 @@ type Cluster struct {
 	Settled bool
 	// ReportDrift tells that such a value is to be left alone.
 	ReportDrift bool
+	// Hosts are the nodes of the members, in the order in which a change reaches them.
+	Hosts []Host
+	// HostWarnings say how the nodes of one replica set differ from each other.
+	HostWarnings []string
 	// Gauges are what was measured and how it stands to the limits.
 	Gauges verify.ClusterGauges
 	// AppUnknown tells that the config servers refused the application's user or its password;
@@ -98,6 +102,10 @@ func Next(cluster Cluster) Action {
 			return action
 		}
 	}
+	hosts := cluster.tuneHosts()
+	if hosts.IsAct() {
+		return hosts
+	}
 	for _, set := range cluster.ReplicaSets {
 		if !set.Seen.Initiated() {
 			continue
@@ -108,6 +116,9 @@ func Next(cluster Cluster) Action {
 	}
 	if forming.Kind != Nothing {
 		return forming
+	}
+	if hosts.Kind != Nothing {
+		return hosts
 	}
 	for _, next := range []func() Action{cluster.keepApp, cluster.goOn, func() Action { return awaitMongos(cluster) }, cluster.confirm} {
 		if action := next(); action.Kind != Nothing {

@@ -17,6 +17,9 @@ func conditions(facts Facts) []metav1.Condition {
 	var all []metav1.Condition
 	if len(facts.Cluster.ReplicaSets) > 0 {
 		all = append(all, available(facts.Cluster), applied(facts), verified(facts.Cluster))
+		if condition, tuned := hostTuned(facts.Cluster); tuned {
+			all = append(all, condition)
+		}
 	} else {
 		for _, name := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionApplied, v1alpha1.ConditionVerified} {
 			all = append(all, unknown(name, v1alpha1.ReasonMembersUnknown, "there is no tuning to hold the members to"))

@@ -66,6 +66,10 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 		status.ProvedMembers = provedMembers(status.Members)
 		status.Breaches = facts.Cluster.Gauges.Breaches()
 		recordProgress(&status, facts)
+		status.HostTuning = hostTuning(status.HostTuning, facts.Cluster)
+		if _, tuned := hostTuned(facts.Cluster); !tuned {
+			meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionHostTuned)
+		}
 	}
 	for _, condition := range conditions(facts) {
 		if condition.Reason == v1alpha1.ReasonFirstSample && meta.IsStatusConditionTrue(status.Conditions, condition.Type) {
