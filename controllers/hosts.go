@@ -308,5 +308,15 @@ func (r *MongoTuningReconciler) performOnHost(ctx context.Context, cluster desir
 	if err := r.writeHostFiles(ctx, cluster, before, files); err != nil {
 		return err
 	}
-	return r.startHostJob(ctx, cluster, cluster.ApplyHost(since, settings))
+	pods, err := r.pods(ctx, cluster.Tuning)
+	if err != nil {
+		return err
+	}
+	running := map[string]string{}
+	for name, pod := range pods {
+		if seen := observeHostPod(pod); seen.Tunes && seen.Node == action.Node {
+			running[name] = seen.UID
+		}
+	}
+	return r.startHostJob(ctx, cluster, cluster.ApplyHost(since, settings, running))
 }

@@ -4,6 +4,7 @@ package desired
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,10 +26,15 @@ const (
 	hostJobDeadlineSeconds = int64(90)
 )
 
-// ApplyHost is the Job that brings settings to a node on which members run already. Since is the report
-// of the node that it follows.
-func (c Cluster) ApplyHost(since v1alpha1.HostNodeStatus, settings hosttune.Settings) *batchv1ac.JobApplyConfiguration {
-	job := c.hostJob(since, naming.HostJobApply, settings)
+// ApplyHost is the Job that brings settings to a node on which members run already, the UIDs of whose
+// pods are given by name: settings of the network hold for one pod. Since is the report of the node that
+// it follows.
+func (c Cluster) ApplyHost(since v1alpha1.HostNodeStatus, settings hosttune.Settings, pods map[string]string) *batchv1ac.JobApplyConfiguration {
+	arguments := []string{settingsArgument, dataArgument}
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		arguments = append(arguments, "--pod="+name+"="+pods[name])
+	}
+	job := c.hostJob(since, naming.HostJobApply, settings, arguments...)
 	job.Spec.Template.Spec.WithServiceAccountName(naming.ServiceAccount(c.Tuning.Name))
 	return job.WithOwnerReferences(c.owner())
 }
@@ -36,7 +42,7 @@ func (c Cluster) ApplyHost(since v1alpha1.HostNodeStatus, settings hosttune.Sett
 // RestoreHost is the Job that puts a node back. It belongs to nobody and uses no account of the
 // MongoTuning: it has to outlive both where an object is deleted together with what it owns.
 func (c Cluster) RestoreHost(since v1alpha1.HostNodeStatus) *batchv1ac.JobApplyConfiguration {
-	return c.hostJob(since, naming.HostJobRestore, hosttune.Settings{Owner: HostOwner(c.Tuning)})
+	return c.hostJob(since, naming.HostJobRestore, hosttune.Settings{Owner: HostOwner(c.Tuning)}, "--owner="+string(c.Tuning.UID))
 }
 
 // HostJobName is the name of the Job that does something to a node with some settings. It holds for one
@@ -50,7 +56,7 @@ func HostJobName(tuning *v1alpha1.MongoTuning, since v1alpha1.HostNodeStatus, do
 	return naming.HostJob(tuning.Name, FileID(strings.Join([]string{string(tuning.UID), since.Name, does, revision, state}, "|")))
 }
 
-func (c Cluster) hostJob(since v1alpha1.HostNodeStatus, does string, settings hosttune.Settings) *batchv1ac.JobApplyConfiguration {
+func (c Cluster) hostJob(since v1alpha1.HostNodeStatus, does string, settings hosttune.Settings, arguments ...string) *batchv1ac.JobApplyConfiguration {
 	labels := naming.HostJobLabels(c.Tuning.Name, does)
 	annotations := map[string]string{
 		naming.AnnotationHostNode: since.Name, naming.AnnotationHostRevision: settings.Revision,
@@ -64,7 +70,7 @@ func (c Cluster) hostJob(since v1alpha1.HostNodeStatus, does string, settings ho
 		// Bound without the scheduler, since a node that is cordoned or full is put back all the same.
 		WithNodeName(since.Name).
 		WithTolerations(corev1ac.Toleration().WithOperator(corev1.TolerationOpExists)).
-		WithContainers(c.hostTuneContainer(does)).
+		WithContainers(c.hostTuneContainer(does, arguments...)).
 		WithVolumes(hostVolumes()...).
 		WithVolumes(corev1ac.Volume().WithName(volumeHostSettings).WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().
 			WithItems(corev1ac.DownwardAPIVolumeFile().WithPath(hosttune.SettingsKey(since.Name)).

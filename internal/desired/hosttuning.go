@@ -163,7 +163,7 @@ func (c Cluster) HostSettingsFiles(files map[string]string) *corev1ac.ConfigMapA
 
 // addHostTuning gives the pod of a member what tunes its node and what reads it.
 func (c Cluster) addHostTuning(spec *corev1ac.PodSpecApplyConfiguration) {
-	spec.WithInitContainers(c.hostTuneContainer("apply", "--on-failure="+string(c.Resolved.Host.OnFailure)).
+	spec.WithInitContainers(c.hostTuneContainer("apply", settingsArgument, dataArgument, ownPodArgument, "--on-failure="+string(c.Resolved.Host.OnFailure)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeData).WithMountPath(dataPath))).
 		WithContainers(c.hostReaderContainer()).
 		WithVolumes(hostVolumes()...).
@@ -192,7 +192,7 @@ func (c Cluster) hostTuneContainer(command string, args ...string) *corev1ac.Con
 		WithImage(c.OperatorImage).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs("host-tune", command).WithArgs(args...).
-		WithEnv(nodeVariable()).
+		WithEnv(hostVariables()...).
 		WithResources(hostResources()).
 		WithSecurityContext(corev1ac.SecurityContext().
 			WithPrivileged(true).WithRunAsUser(0).WithRunAsGroup(0).WithRunAsNonRoot(false).
@@ -211,8 +211,8 @@ func (c Cluster) hostReaderContainer() *corev1ac.ContainerApplyConfiguration {
 		WithName(naming.HostReaderContainer).
 		WithImage(c.OperatorImage).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
-		WithArgs("host-tune", "serve").
-		WithEnv(nodeVariable()).
+		WithArgs("host-tune", "serve", settingsArgument, dataArgument, ownPodArgument).
+		WithEnv(hostVariables()...).
 		WithPorts(corev1ac.ContainerPort().WithName(readerPortName).WithContainerPort(hosttune.ReaderPort).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(hostResources()).
 		WithSecurityContext(restricted()).
@@ -223,9 +223,26 @@ func (c Cluster) hostReaderContainer() *corev1ac.ContainerApplyConfiguration {
 			corev1ac.VolumeMount().WithName(volumeData).WithMountPath(dataPath).WithReadOnly(true))
 }
 
-func nodeVariable() *corev1ac.EnvVarApplyConfiguration {
-	return corev1ac.EnvVar().WithName(hosttune.NodeVariable).WithValueFrom(corev1ac.EnvVarSource().
-		WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath("spec.nodeName")))
+// Arguments of host-tune; Kubernetes puts the variables in.
+var (
+	settingsArgument = "--settings=" + hosttune.SettingsDirectory + "/" + hosttune.SettingsKey("$("+hosttune.NodeVariable+")")
+	dataArgument     = "--data=" + dataPath
+	ownPodArgument   = "--own-pod=$(" + podNameVariable + ")=$(" + podUIDVariable + ")"
+)
+
+const (
+	podNameVariable = "POD_NAME"
+	podUIDVariable  = "POD_UID"
+)
+
+func hostVariables() []*corev1ac.EnvVarApplyConfiguration {
+	from := func(name, path string) *corev1ac.EnvVarApplyConfiguration {
+		return corev1ac.EnvVar().WithName(name).WithValueFrom(corev1ac.EnvVarSource().
+			WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
+	}
+	return []*corev1ac.EnvVarApplyConfiguration{
+		from(hosttune.NodeVariable, "spec.nodeName"), from(podNameVariable, "metadata.name"), from(podUIDVariable, "metadata.uid"),
+	}
 }
 
 func hostResources() *corev1ac.ResourceRequirementsApplyConfiguration {
