@@ -17,13 +17,19 @@ Commands:
   manager   run the operator
   member    prepare, run and probe a database pod
   load      put a measured load on a cluster
+  host-tune apply, restore and serve settings of a node
   version   print the version
 
 Each command lists its flags with --help.
 `
 
 func main() {
-	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(os.Args[1:])
+	var code exitCode
+	if errors.As(err, &code) {
+		os.Exit(int(code))
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "mongotuning:", err)
 		os.Exit(1)
 	}
@@ -40,6 +46,8 @@ func run(args []string) error {
 		return runMember(rest)
 	case "load":
 		return runLoad(rest)
+	case "host-tune":
+		return runHostTune(rest)
 	case "version":
 		fmt.Println(version())
 		return nil

@@ -39,8 +39,6 @@ const (
 	// ExitTuned says that nothing failed, or that failures are to be reported only.
 	ExitTuned = 0
 	// ExitRefused says that something failed and OnFailure is Block, or, for restore, that something
-	// could not be put back.
+	// could not be put back. A command line that is not understood ends so, too.
 	ExitRefused = 1
-	// ExitUsage says that the command line or the settings are not understood. Nothing was touched.
-	ExitUsage = 2
 )

@@ -2,6 +2,11 @@
 
 package hosttune
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Scope is how far a setting reaches.
 type Scope string
 
@@ -49,6 +54,14 @@ const (
 // IsFailure says whether the result keeps a node from being tuned as declared.
 func (r Result) IsFailure() bool { return r == Refused || r == Conflict || r == Differs }
 
+// IsWorseThan says whether a person should hear of this result first.
+func (r Result) IsWorseThan(other Result) bool { return rank(r) < rank(other) }
+
+// Sort puts the worst lines first and keeps the order of the others.
+func Sort(lines []Line) {
+	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(rank(a.Result), rank(b.Result)) })
+}
+
 // Line says of one setting what was found and what was done. It stands by itself.
 type Line struct {
 	// Setting is the name a person knows it by: vm.swappiness, rps_cpus, transparent_hugepage/enabled.
@@ -56,10 +69,12 @@ type Line struct {
 	Scope   Scope  `json:"scope"`
 	// On is the interface, the device or, for settings of scope Pod, the pod ("" for the pod that reports).
 	On string `json:"on,omitempty"`
-	// Found is the value before anything was done, Wanted what is declared, Set what was written (other
+	// Found is the value before this run did anything, Wanted what is declared, Set what was written (other
 	// than Wanted where a mask was cut), ReadBack what the kernel then said. Values of several queues
 	// that agree are told once; otherwise the first that differs is told.
-	Found    string `json:"found,omitempty"`
+	Found string `json:"found,omitempty"`
+	// Original is the value the node had before anybody here set it, when that is another one than Found.
+	Original string `json:"original,omitempty"`
 	Wanted   string `json:"wanted,omitempty"`
 	Set      string `json:"set,omitempty"`
 	ReadBack string `json:"readBack,omitempty"`

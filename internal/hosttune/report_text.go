@@ -3,7 +3,6 @@
 package hosttune
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ const longestReason = 160
 //	Applied vm.swappiness Node found=60 wanted=1
 func Encode(report Report, limit int) string {
 	lines := slices.Clone(report.Lines)
-	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(rank(a.Result), rank(b.Result)) })
+	Sort(lines)
 	var text strings.Builder
 	text.WriteString(encodeFacts(report))
 	for i, line := range lines {
@@ -119,6 +118,7 @@ func encodeLine(line Line) string {
 	fmt.Fprintf(&text, "%s %s %s", line.Result, quote(line.Setting), line.Scope)
 	field(&text, "on", line.On)
 	field(&text, "found", line.Found)
+	field(&text, "original", line.Original)
 	implied := follow(line, map[string]string{})
 	for _, one := range []struct{ key, value, implied string }{
 		{"wanted", line.Wanted, implied.Wanted},
@@ -145,7 +145,7 @@ func encodeLine(line Line) string {
 func decodeLine(fields []string) Line {
 	line := Line{Result: Result(fields[0]), Setting: fields[1], Scope: Scope(fields[2])}
 	given := pairs(fields[3:])
-	line.On, line.Found, line.Errno, line.Reason = given["on"], given["found"], given["errno"], given["reason"]
+	line.On, line.Found, line.Original, line.Errno, line.Reason = given["on"], given["found"], given["original"], given["errno"], given["reason"]
 	line = follow(line, given)
 	if parts := strings.SplitN(given["other"], "/", 4); len(parts) == 4 {
 		line.Other = &Owner{Namespace: parts[0], Name: parts[1], UID: parts[2], Created: parts[3]}
