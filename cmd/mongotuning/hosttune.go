@@ -25,9 +25,9 @@ import (
 	"github.com/mongotuning/mongotuning/internal/hosttune/node"
 )
 
-// lockDeadline is how long a run waits for another one on its node. A run takes well under a second,
-// one with a write probe up to a minute.
-const lockDeadline = 2 * time.Minute
+// lockDeadline is how long a run waits for another one on its node, which takes well under a second. It
+// is below the deadline of the Job, so that the reason is told rather than a timeout.
+const lockDeadline = time.Minute
 
 // exitCode is an error that ends the process with a code of its own, after its words were said.
 type exitCode int

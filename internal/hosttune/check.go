@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -211,14 +210,17 @@ func (s Scheduler) check() error {
 	return nil
 }
 
+// mostReadAheadKiB is 64 MiB: more is a mistake of the unit.
+const mostReadAheadKiB = 1 << 16
+
 func (b BlockDevices) check() error {
 	for _, name := range b.Names {
 		if err := CheckPattern(name); err != nil {
 			return err
 		}
 	}
-	if b.ReadAheadKiB != nil && (*b.ReadAheadKiB < 0 || *b.ReadAheadKiB > math.MaxUint16) {
-		return fmt.Errorf("readAheadKiB %d is outside of 0..%d", *b.ReadAheadKiB, math.MaxUint16)
+	if b.ReadAheadKiB != nil && (*b.ReadAheadKiB < 0 || *b.ReadAheadKiB > mostReadAheadKiB) {
+		return fmt.Errorf("readAheadKiB %d is outside of 0..%d", *b.ReadAheadKiB, mostReadAheadKiB)
 	}
 	for _, scheduler := range b.Schedulers {
 		if err := checkElement("scheduler", scheduler, longestInterface); err != nil {

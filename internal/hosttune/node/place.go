@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,22 +40,29 @@ var servers = []string{"mongod", "mongos"}
 // pods finds the processes of the place's pods. A pod without a process is left out: it has ended, or
 // has not begun.
 func (p Place) pods(kernel Kernel) []pod {
-	var found []pod
+	var uids []string
 	if p.Own != nil {
-		found = append(found, pod{Pod: *p.Own, process: ownProcess})
+		uids = append(uids, p.Own.UID)
 	}
-	if len(p.Pods) == 0 {
-		return found
-	}
-	uids := make([]string, 0, len(p.Pods))
 	for _, one := range p.Pods {
 		uids = append(uids, one.UID)
 	}
+	if len(uids) == 0 {
+		return nil
+	}
 	processes := podProcesses(kernel, uids)
+	var found []pod
+	if p.Own != nil {
+		found = append(found, pod{Pod: *p.Own, process: ownProcess, server: serverAmong(kernel, processes[p.Own.UID])})
+	}
 	for _, one := range p.Pods {
-		if of := processes[one.UID]; len(of) > 0 && (p.Own == nil || p.Own.UID != one.UID) {
-			found = append(found, pod{Pod: one, process: of[0], server: serverAmong(kernel, of)})
+		of := processes[one.UID]
+		if len(of) == 0 || p.Own != nil && p.Own.UID == one.UID {
+			continue
 		}
+		// All containers of a pod share its network; its data volume only the server surely has.
+		server := serverAmong(kernel, of)
+		found = append(found, pod{Pod: one, process: cmp.Or(server, of[0]), server: server})
 	}
 	return found
 }

@@ -4,6 +4,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mongotuning/mongotuning/internal/hosttune"
 )
@@ -70,22 +71,16 @@ func (r *resolution) tell(about target, result hosttune.Result, wanted, reason s
 	r.lines = append(r.lines, line)
 }
 
-// refuse keeps what was set for the whole block and sets nothing of it.
+// refuse leaves a whole block as it is: what was set for it before stays, and nothing of it is set.
 func (r *resolution) refuse(about target, wanted string, err error) {
 	line := about.line()
 	line.Result, line.Wanted, line.Errno, line.Reason = hosttune.Refused, wanted, errnoOf(err), err.Error()
 	r.lines = append(r.lines, line)
 	r.refused[about.Block] = true
-	kept := r.wishes[:0]
-	for _, one := range r.wishes {
-		if one.Block != about.Block || about.Block == blockSysctls {
-			kept = append(kept, one)
-		}
-	}
-	r.wishes = kept
+	r.wishes = slices.DeleteFunc(r.wishes, func(one wish) bool { return one.Block == about.Block })
 }
 
-// want a value of a file if this kernel has it, and say so if not.
+// wantFile wants a value of a file if this kernel has it, and say so if not.
 func (r *resolution) wantFile(one wish, otherwise string) {
 	_, err := one.read(r.kernel)
 	switch {
@@ -246,18 +241,24 @@ func (r *resolution) scheduler(scheduler hosttune.Scheduler) {
 }
 
 func (r *resolution) granularity(name, value string, places []wish) {
-	reason := "this kernel has no such setting; its scheduler needs none"
-	for _, one := range places {
+	var hidden *wish
+	var errHidden error
+	for i := range places {
+		one := &places[i]
 		one.Scope, one.Block, one.declared = hosttune.ScopeNode, blockScheduler, value
 		_, err := one.read(r.kernel)
 		if err == nil {
-			r.want(one)
+			r.want(*one)
 			return
 		}
-		if !isMissing(err) {
-			reason = "not to be seen: " + err.Error()
+		if !isMissing(err) && hidden == nil {
+			hidden, errHidden = one, err
 		}
 	}
+	if hidden != nil {
+		r.unread(*hidden, errHidden)
+		return
+	}
 	about := target{Setting: "sched_" + name + "_ns", Scope: hosttune.ScopeNode, Block: blockScheduler}
-	r.tell(about, hosttune.Unsupported, value, reason)
+	r.tell(about, hosttune.Unsupported, value, "this kernel has no such setting; its scheduler needs none")
 }
