@@ -18,24 +18,27 @@ func (r *run) touch() {
 		r.claim(one)
 	}
 	for key, one := range r.state.Settings {
-		if _, wanted := r.touched[key]; wanted || !r.isReleased(one) {
+		if _, wanted := r.touched[key]; wanted {
 			continue
 		}
-		released := false
-		if r.release != nil && r.release.Owner == Everyone {
-			released, one.Claims = true, nil
-		} else {
-			uid := r.owner.UID
-			if r.release != nil {
-				uid = r.release.Owner
-			}
-			released = one.release(uid)
-		}
-		// A setting without a claim is one that an earlier run did not get to give back.
-		if released || len(one.Claims) == 0 {
+		released := r.isReleased(one) && r.giveUp(one)
+		if released || one.Pending || len(one.Claims) == 0 {
 			found, err := r.read(one.target, "")
-			r.touched[key] = &touch{entry: one, found: found, err: err}
+			r.touched[key] = &touch{entry: one, found: found, err: err, isOthers: !released && len(one.Claims) > 0}
 		}
+	}
+}
+
+// giveUp takes the claims of the run's owner from a setting.
+func (r *run) giveUp(one *entry) (released bool) {
+	switch {
+	case r.release == nil:
+		return one.release(r.owner.UID)
+	case r.release.Owner == Everyone:
+		one.Claims = nil
+		return true
+	default:
+		return one.release(r.release.Owner)
 	}
 }
 
@@ -80,13 +83,16 @@ func (r *run) settle() {
 		value := one.settled.Value
 		switch {
 		case hosttune.SameValue(one.found, value):
+			one.entry.Pending = false
 		case len(one.settled.Kept) > 0 && one.settled.IsKeptBy(one.found) && !hosttune.SameValue(one.found, one.entry.Written):
 			// Somebody else has raised it further than OnlyRaise asks for, say. That is theirs.
+			one.entry.Pending = false
 		case len(one.settled.Kept) == 0 && one.entry.Written == "":
 			// It was never written here; whatever it is now is somebody else's.
+			one.entry.Pending = false
 		default:
 			one.writes = true
-			one.entry.Written = value
+			one.entry.Written, one.entry.Pending = value, true
 		}
 	}
 }
@@ -99,7 +105,9 @@ func (r *run) write() {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		r.report.Lines = append(r.report.Lines, r.change(r.touched[key]))
+		if line := r.change(r.touched[key]); !r.touched[key].isOthers {
+			r.report.Lines = append(r.report.Lines, line)
+		}
 	}
 }
 
@@ -153,7 +161,7 @@ func (r *run) unread(one *touch, line hosttune.Line) hosttune.Line {
 	switch {
 	case one.wish == nil && isMissing(one.err):
 		line.Result, line.Errno, line.Reason = hosttune.NotNeeded, "", "gone, with its device or its kernel"
-		one.entry.Claims, one.entry.Written = nil, ""
+		one.entry.Claims, one.entry.Written, one.entry.Pending = nil, "", false
 		one.err = nil
 		one.found = one.entry.Original
 	default:
@@ -184,7 +192,9 @@ func (r *run) put(one *touch, about target, line *hosttune.Line) {
 	case err != nil:
 		line.Result, line.Errno, line.Reason = hosttune.Refused, errnoOf(err), err.Error()
 	case hosttune.SameValue(one.found, value):
+		one.entry.Pending = false
 	case about.Form == formMask && isSubset(one.found, value):
+		one.entry.Pending = false
 		line.Reason = strings.TrimPrefix(line.Reason+"; the kernel leaves out isolated CPUs", "; ")
 	default:
 		line.Result, line.Reason = hosttune.Refused, fmt.Sprintf("the kernel says %s after %s was written", about.shown(one.found), line.Set)

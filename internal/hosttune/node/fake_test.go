@@ -300,6 +300,8 @@ type fakeHost struct {
 	kernel *fakeKernel
 	store  *Directory
 	prober *fakeProber
+	// acted counts the acts of the current run.
+	acted int
 }
 
 func newFakeHost(t *testing.T, cpus int) *fakeHost {

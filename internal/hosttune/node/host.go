@@ -133,6 +133,8 @@ type touch struct {
 	err     error
 	settled hosttune.Settled
 	writes  bool
+	// isOthers says that this run only ends what a run of another owner began: it is not reported.
+	isOthers bool
 }
 
 // work does everything that needs the lock: record, then write, then record what is done with.
@@ -237,10 +239,10 @@ func (r *run) startBoot() {
 			continue
 		}
 		found, err := r.read(one.target, "")
-		if err == nil && (one.Written == "" || !hosttune.SameValue(found, one.Written)) {
-			one.Original = found
+		if err != nil || one.Written != "" && hosttune.SameValue(found, one.Written) {
+			continue
 		}
-		one.Written = ""
+		one.Original, one.Written, one.Pending = found, "", false
 	}
 }
 

@@ -40,7 +40,10 @@ type entry struct {
 	// Original is the value that was found before anybody here wrote.
 	Original string `json:"original"`
 	// Written is the last value that was written, or was about to be when the process ended; "" if none.
-	Written string           `json:"written,omitempty"`
+	Written string `json:"written,omitempty"`
+	// Pending says that Written has not been seen in force yet: a run that ended before it got there, or
+	// a kernel that refused. The next run of anybody goes on with it.
+	Pending bool             `json:"pending,omitempty"`
 	Claims  []hosttune.Claim `json:"claims"`
 }
 
