@@ -21,18 +21,20 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// TestPrometheusRuleIsCurrent proves that the object in the tree holds the alerts of the source.
-func TestPrometheusRuleIsCurrent(t *testing.T) {
+// TestManifestsAreCurrent proves that the objects in the tree hold what their sources say.
+func TestManifestsAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..")
-	want, err := prometheusRule(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(root, rulePath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("run go run ./hack/generate (-source +object):\n%s", diff)
+	for path, generate := range map[string]func(string) (string, error){rulePath: prometheusRule, snippetPath: argoSnippet} {
+		want, err := generate(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("run go run ./hack/generate (-source +%s):\n%s", path, diff)
+		}
 	}
 }
