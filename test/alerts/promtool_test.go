@@ -5,9 +5,13 @@
 package alerts
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -33,4 +37,19 @@ func TestAlertsFireAndAreSilent(t *testing.T) {
 	for _, file := range testFiles(t) {
 		t.Run(file, func(t *testing.T) { promtool(t, "test", "rules", file) })
 	}
+}
+
+// TestQueriesOfTheDashboardParse gives the queries to promtool as recording rules, which it parses.
+func TestQueriesOfTheDashboardParse(t *testing.T) {
+	var rules strings.Builder
+	rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
+	queries := dashboardQueries(t)
+	for i, where := range slices.Sorted(maps.Keys(queries)) {
+		fmt.Fprintf(&rules, "  - record: dashboard:query%d # %s\n    expr: %q\n", i, where, queries[where])
+	}
+	file := filepath.Join(t.TempDir(), "dashboard.yaml")
+	if err := os.WriteFile(file, []byte(rules.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "check", "rules", "--lint=none", file)
 }
