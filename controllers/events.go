@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
@@ -125,16 +124,15 @@ func (r *MongoTuningReconciler) tellWarnings(tuning *v1alpha1.MongoTuning, befor
 }
 
 // tellTurn tells that a change went to its next step, once that is written.
-func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, facts status.Facts) {
+func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus, facts status.Facts) {
 	if facts.Action.Kind != plan.Turn || facts.Stall != nil || facts.Suspended {
 		return
 	}
-	r.Metrics.Turned(client.ObjectKeyFromObject(tuning), facts.Action.Progress.Rollout.Step)
 	kind := corev1.EventTypeNormal
 	if facts.Action.Progress.Rollout.Breach != "" {
 		kind = corev1.EventTypeWarning
 	}
-	r.say(tuning, kind, facts.Action.Reason, facts.Action.Kind.String(), facts.Action.Message)
+	r.say(tuning, kind, turnReason(before, tuning.Status), facts.Action.Kind.String(), facts.Action.Message)
 }
 
 // tellDrift tells what was changed by hand: that it was set back, or that it is left and why. What is

@@ -7,6 +7,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/metrics"
+	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
 	"github.com/mongotuning/mongotuning/internal/verify"
 )
@@ -34,4 +35,16 @@ func (r *MongoTuningReconciler) recordMetrics(tuning *v1alpha1.MongoTuning, fact
 	}
 	found.Hosts, found.HostWarnings = hostMetrics(tuning.Status.HostTuning), len(tuning.Status.HostTuning.Warnings)
 	r.Metrics.Record(client.ObjectKeyFromObject(tuning), found)
+}
+
+// countTurn counts that a change went to its next step, once that is written. A change is on its way no
+// more when it has arrived, and also when it is retried or taken back by a new spec; those are not counted.
+func (r *MongoTuningReconciler) countTurn(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus, facts status.Facts) {
+	if facts.Action.Kind != plan.Turn || facts.Stall != nil || facts.Suspended {
+		return
+	}
+	step := tuning.Status.Rollout.Step
+	if step != "" || before.Revisions.Verified != tuning.Status.Revisions.Verified {
+		r.Metrics.Turned(client.ObjectKeyFromObject(tuning), step)
+	}
 }

@@ -283,7 +283,8 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 		return fmt.Errorf("write status: %w", err)
 	}
 	r.tellWarnings(tuning, before.Status, facts)
-	r.tellTurn(tuning, facts)
+	r.countTurn(tuning, before.Status, facts)
+	r.tellTurn(tuning, before.Status, facts)
 	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
 	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
 	r.tellDrift(tuning, before.Status, facts)
