@@ -38,7 +38,7 @@ demo-down: ## Remove the demo's MongoDB cluster and its data; the Kubernetes clu
 	hack/demo.sh down
 
 .PHONY: test
-test: unit thorough alerts-test integration mongod-test e2e ## All tests: unit, CRD, alerts, API server, real mongod, real cluster.
+test: unit thorough alerts-test manifests-test integration mongod-test e2e ## All tests: unit, CRD, alerts, manifests, API server, real mongod, real cluster.
 	@echo; echo "All tests passed."
 
 .PHONY: help
@@ -63,6 +63,7 @@ unit: ## Quick inner loop: pure packages, offline CRD rules, manifests, document
 	go test $(TESTFLAGS) ./...
 	cd hack/cluster && go test $(TESTFLAGS) ./...
 	cd hack/image && go test $(TESTFLAGS) ./...
+	cd test/kstatus && go test $(TESTFLAGS) ./...
 
 .PHONY: alerts-test
 alerts-test: $(PROMTOOL) ## Each alert fires and is silent when it should, each query parses (promtool).
@@ -71,6 +72,10 @@ alerts-test: $(PROMTOOL) ## Each alert fires and is silent when it should, each 
 .PHONY: thorough
 thorough: ## The long stories of the rollout plan in every variant; make unit runs a few of them.
 	go test $(TESTFLAGS) -count=1 -timeout 20m ./internal/plan -args -thorough
+
+.PHONY: manifests-test
+manifests-test: $(KUSTOMIZE) ## Every kustomization builds, and overlay and Argo CD example do what they say.
+	KUSTOMIZE=$(KUSTOMIZE) go test $(TESTFLAGS) -tags kustomize -count=1 ./test/config/...
 
 .PHONY: integration
 integration: ## The reconciler against a real kube-apiserver and etcd.
@@ -84,15 +89,6 @@ mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.
 e2e: $(PROMETHEUS) cluster-up deploy ## The operator in a real cluster with real mongods and a real Prometheus.
 	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
 
-.PHONY: bench
-bench: bench-look cluster-up deploy ## What changes cost: online against restarts on a real cluster, and what a look computes.
-	source hack/env.sh && go test $(TESTFLAGS) -tags e2e,bench -count=1 -timeout 45m -run '^TestBench$$' -v ./test/e2e/ | grep -v '^=== '
-
-.PHONY: bench-look
-bench-look: ## What every look computes: time and allocations, without a cluster.
-	go test -run '^$$' -bench . ./internal/profile ./internal/verify ./internal/plan ./internal/status
-	go test -tags mongod -run '^$$' -bench . ./internal/mongodb
-
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME.
 	hack/fuzz.sh
@@ -104,6 +100,7 @@ lint: $(GOLANGCI_LINT) ## Strict linters, the import rules among them.
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 	cd hack/cluster && $(GOLANGCI_LINT) run --allow-parallel-runners --config $(CURDIR)/hack/golangci.yml ./...
 	cd hack/image && $(GOLANGCI_LINT) run --allow-parallel-runners --config $(CURDIR)/hack/golangci.yml ./...
+	cd test/kstatus && $(GOLANGCI_LINT) run --allow-parallel-runners --config $(CURDIR)/hack/golangci.yml ./...
 
 .PHONY: verify
 verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Fail when a generated file is stale, a module untidy, a script broken.

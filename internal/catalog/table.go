@@ -42,7 +42,6 @@ const (
 	EvictionDirtyTrigger   = "eviction.dirtyTriggerPercent"
 	EvictionUpdatesTarget  = "eviction.updatesTargetPercent"
 	EvictionUpdatesTrigger = "eviction.updatesTriggerPercent"
-	EvictionCheckpoint     = "eviction.checkpointTargetPercent"
 	EvictionThreadsMin     = "eviction.threadsMin"
 	EvictionThreadsMax     = "eviction.threadsMax"
 
@@ -79,7 +78,6 @@ const (
 
 	SlowOperationThreshold = "slowOperations.thresholdMilliseconds"
 	SlowOperationSample    = "slowOperations.samplePercent"
-	Profiler               = "profiler"
 	TTLMonitorEnabled      = "ttlMonitor.enabled"
 	TTLMonitorSleep        = "ttlMonitor.sleepSeconds"
 )

@@ -168,6 +168,23 @@ func TestEveryReasonHasARow(t *testing.T) {
 	}
 }
 
+func TestEveryEventHasARow(t *testing.T) {
+	page := read(t, "docs/events.md")
+	count := 0
+	for name, value := range source.Constants(t, root+"/api/v1alpha1/*_types.go") {
+		if !strings.HasPrefix(name, "Event") {
+			continue
+		}
+		count++
+		if !strings.Contains(page, "\n| `"+value+"` |") {
+			t.Errorf("docs/events.md has no row for %s (%s)", value, name)
+		}
+	}
+	if count < 30 {
+		t.Errorf("found %d events only", count)
+	}
+}
+
 // TestFlagsOfTheManagerAreListed holds the table of flags to those that the command defines.
 func TestFlagsOfTheManagerAreListed(t *testing.T) {
 	page := read(t, "docs/installation.md")
