@@ -31,7 +31,7 @@ type watched struct {
 	histories map[string]verify.History
 }
 
-func watch(t *testing.T, version string) *watched {
+func watch(t *testing.T, version string, args ...string) *watched {
 	t.Helper()
 	parsed, err := catalog.ParseVersion(version)
 	if err != nil {
@@ -39,7 +39,7 @@ func watch(t *testing.T, version string) *watched {
 	}
 	w := &watched{
 		t: t, databases: &DriverDatabases{}, line: parsed.Line(), histories: map[string]verify.History{},
-		set: servers.StartReplicaSet(t, servers.Options{Version: version, KeyFile: servers.KeyFile}, 3),
+		set: servers.StartReplicaSet(t, servers.Options{Version: version, KeyFile: servers.KeyFile, Args: args}, 3),
 		as:  secrets{cluster: "test", operator: login{username: operatorUser, password: "operator's password"}},
 	}
 	primary := w.set.Primary().Member()
@@ -52,6 +52,16 @@ func watch(t *testing.T, version string) *watched {
 
 // look asks every member and measures its gauges.
 func (w *watched) look() map[string]verify.MemberGauges {
+	w.t.Helper()
+	found := map[string]verify.MemberGauges{}
+	for _, member := range w.judge(nil, nil, nil).Members {
+		found[member.Member] = member
+	}
+	return found
+}
+
+// judge asks every member and holds its gauges to limits, as JudgeGauges does.
+func (w *watched) judge(spec *v1alpha1.VerificationSpec, breaches []v1alpha1.Breach, watches map[verify.WatchKey]verify.Watch) verify.ClusterGauges {
 	w.t.Helper()
 	seen := observed.ReplicaSet{Name: w.set.Name, Component: v1alpha1.ComponentShardMember}
 	servers.Await(w.t, "a complete look", func(ctx context.Context) error {
@@ -68,16 +78,18 @@ func (w *watched) look() map[string]verify.MemberGauges {
 		}
 		return nil
 	})
-	found := map[string]verify.MemberGauges{}
+	var subjects []verify.Subject
 	now := time.Now()
 	for _, member := range seen.Members {
-		subject := verify.Subject{
+		subjects = append(subjects, verify.Subject{
 			Now: now, Set: seen, Member: member, Host: member.Name, Line: w.line, Period: gaugePeriod, History: w.histories[member.Name],
-		}
-		found[member.Name] = verify.JudgeGauges(nil, []verify.Subject{subject}, nil, nil).Members[0]
-		w.histories[member.Name] = subject.History.Add(subject)
+		})
 	}
-	return found
+	judged := verify.JudgeGauges(spec, subjects, breaches, watches)
+	for _, subject := range subjects {
+		w.histories[subject.Member.Name] = subject.History.Add(subject)
+	}
+	return judged
 }
 
 func (w *watched) pause() {

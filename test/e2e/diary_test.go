@@ -27,6 +27,8 @@ type diary[T client.Object] struct {
 	mu      sync.Mutex
 	entries []entry[T]
 	ended   bool
+	// opened is when it began.
+	opened time.Time
 }
 
 type entry[T client.Object] struct {
@@ -43,7 +45,7 @@ func open[T client.Object](t *testing.T, c *cluster, list client.ObjectList, opt
 		cancel()
 		t.Fatalf("watch %T: %v", list, err)
 	}
-	d := &diary[T]{}
+	d := &diary[T]{opened: time.Now()}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -187,3 +187,8 @@ func (c *cluster) expectReachable(t *testing.T) {
 		_ = connection.Close()
 	}
 }
+
+// fsyncLock keeps a server from writing; what it holds stays as it is until fsyncUnlock.
+func fsyncLock() bson.D {
+	return bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}
+}

@@ -10,7 +10,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 const (
@@ -23,13 +22,7 @@ const (
 // returns. It returns when every writer has ended.
 func (s *Server) WriteWhile(writers int, done func()) {
 	s.t.Helper()
-	settings := options.Client().SetHosts([]string{s.Address}).SetDirect(true)
-	if identity := s.Credentials(); identity.Username != "" {
-		settings.SetAuth(options.Credential{
-			AuthMechanism: "SCRAM-SHA-256", AuthSource: identity.Source, Username: identity.Username, Password: identity.Password,
-		})
-	}
-	client, err := mongo.Connect(settings)
+	client, err := mongo.Connect(s.clientOptions())
 	if err != nil {
 		s.t.Fatal(err)
 	}
