@@ -89,6 +89,15 @@ mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.
 e2e: $(PROMETHEUS) cluster-up deploy ## The operator in a real cluster with real mongods and a real Prometheus.
 	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
 
+.PHONY: bench
+bench: bench-look cluster-up deploy ## What changes cost: online against restarts on a real cluster, and what a look computes.
+	source hack/env.sh && go test $(TESTFLAGS) -tags e2e,bench -count=1 -timeout 45m -run '^TestBench$$' -v ./test/e2e/ | grep -v '^=== '
+
+.PHONY: bench-look
+bench-look: ## What every look computes: time and allocations, without a cluster.
+	go test -run '^$$' -bench . ./internal/profile ./internal/verify ./internal/plan ./internal/status
+	go test -tags mongod -run '^$$' -bench . ./internal/mongodb
+
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME.
 	hack/fuzz.sh

@@ -256,21 +256,18 @@ func (d *DriverDatabases) CreateOperator(ctx context.Context, server Server, as 
 	})
 }
 
-// CreateApp sets the password of the application's user as the operator, who may do no more than that;
-// a user that does not exist is made by the members' own identity.
+// CreateApp makes the application's user, or sets its password and leaves its roles alone. It does so with
+// the members' own identity: MongoDB cannot grant the right to change one user's password, only that
+// of every user of a database, which would make the operator's own user as good as any of them.
 func (d *DriverDatabases) CreateApp(ctx context.Context, server Server, as secrets) error {
-	member, err := d.member(ctx, server, as)
-	if err != nil {
-		return err
-	}
-	exists, err := member.HasUser(ctx, as.app.username)
-	if err != nil {
-		return err
-	}
-	if exists {
-		return member.SetPassword(ctx, as.app.username, as.app.password)
-	}
 	return withMember(ctx, server, mongodb.MemberIdentity(as.keyFile), func(member *mongodb.Member) error {
+		exists, err := member.HasUser(ctx, as.app.username)
+		if err != nil {
+			return err
+		}
+		if exists {
+			return member.SetPassword(ctx, as.app.username, as.app.password)
+		}
 		return createUser(ctx, member, mongodb.AppRole(), as.app)
 	})
 }

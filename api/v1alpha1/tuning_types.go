@@ -125,7 +125,26 @@ type MongodTuning struct {
 	// slowOperations says which operations the log calls slow.
 	// +optional
 	SlowOperations *SlowOperationsTuning `json:"slowOperations,omitempty"`
+
+	// profiler says which operations each database keeps in its collection system.profile
+	// (operationProfiling.mode). Restarts members. none, slowOp (those that slowOperations calls slow) or
+	// all. Somebody may give one database another level while the server runs; that is left alone.
+	// Default none.
+	// +optional
+	Profiler *Profiler `json:"profiler,omitempty"`
 }
+
+// Profiler says which operations databases keep in system.profile.
+//
+// +kubebuilder:validation:Enum=none;slowOp;all
+type Profiler string
+
+// Values of profiler. The server's word for none is off, which YAML takes for false.
+const (
+	ProfilerNone   Profiler = "none"
+	ProfilerSlowOp Profiler = "slowOp"
+	ProfilerAll    Profiler = "all"
+)
 
 // EvictionTuning is WiredTiger's eviction: background threads start at a target, the threads of clients
 // are drafted at a trigger. All of it is set online. Percentages are of the cache size.
@@ -187,6 +206,15 @@ type EvictionTuning struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	UpdatesTriggerPercent *int32 `json:"updatesTriggerPercent,omitempty"`
+
+	// checkpointTargetPercent is the dirty share of the cache that is written in the background at the
+	// beginning of a checkpoint, before the checkpoint holds its locks (eviction_checkpoint_target). Set
+	// online. Percent, 0 to 99; 0 writes nothing before, and a value below dirtyTargetPercent would count
+	// as that. Default 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=99
+	CheckpointTargetPercent *int32 `json:"checkpointTargetPercent,omitempty"`
 
 	// threadsMin is the least number of background eviction threads. Set online. 1 to 20, at most
 	// threadsMax, and only together with it. Default 4.

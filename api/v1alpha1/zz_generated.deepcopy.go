@@ -303,6 +303,11 @@ func (in *EvictionTuning) DeepCopyInto(out *EvictionTuning) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.CheckpointTargetPercent != nil {
+		in, out := &in.CheckpointTargetPercent, &out.CheckpointTargetPercent
+		*out = new(int32)
+		**out = **in
+	}
 	if in.ThreadsMin != nil {
 		in, out := &in.ThreadsMin, &out.ThreadsMin
 		*out = new(int32)
@@ -886,6 +891,11 @@ func (in *MongodTuning) DeepCopyInto(out *MongodTuning) {
 		in, out := &in.SlowOperations, &out.SlowOperations
 		*out = new(SlowOperationsTuning)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.Profiler != nil {
+		in, out := &in.Profiler, &out.Profiler
+		*out = new(Profiler)
+		**out = **in
 	}
 }
 

@@ -55,6 +55,10 @@ var checkRows = []struct {
 	{"an updates target equal to the derived trigger is refused", v44, Settings{EvictionUpdatesTarget: "10"}, []string{"eviction.updatesTargetPercent: 10 must be less than eviction.updatesTriggerPercent, which is 10: background eviction would start after the clients were drafted"}},
 	{"a derived updates target follows the dirty target", v44, Settings{EvictionDirtyTarget: "10", EvictionUpdatesTrigger: "5"}, []string{"eviction.updatesTargetPercent: 5 must be less than eviction.updatesTriggerPercent, which is 5: background eviction would start after the clients were drafted"}},
 	{"an updates trigger above the trigger is refused", v44, Settings{EvictionUpdatesTrigger: "96"}, []string{"eviction.updatesTriggerPercent: 96 must be at most eviction.triggerPercent, which is 95: WiredTiger cuts it to that without saying so"}},
+	{"nothing may be written before a checkpoint", v44, Settings{EvictionCheckpoint: "0"}, nil},
+	{"the server's own checkpoint target may be declared", v44, Settings{EvictionCheckpoint: "1"}, nil},
+	{"a checkpoint target equal to the dirty target is good", v44, Settings{EvictionDirtyTarget: "3", EvictionCheckpoint: "3"}, nil},
+	{"a checkpoint target below the dirty target is refused", v42, Settings{EvictionCheckpoint: "4"}, []string{"eviction.checkpointTargetPercent: 4 must be 0, or at least eviction.dirtyTargetPercent, which is 5: WiredTiger raises it to that without saying so"}},
 	{"updates thresholds are unknown to 4.2", v42, Settings{EvictionUpdatesTarget: "2", EvictionUpdatesTrigger: "8"}, []string{
 		"eviction.updatesTargetPercent: 2 is not supported by MongoDB 4.2 (only 4.4+): use eviction.dirtyTargetPercent: this server counts updates as dirty only",
 		"eviction.updatesTriggerPercent: 8 is not supported by MongoDB 4.2 (only 4.4+): use eviction.dirtyTriggerPercent: this server counts updates as dirty only",

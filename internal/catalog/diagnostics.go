@@ -22,6 +22,16 @@ var diagnosticRows = []Knob{
 		Source:  "MongoDB manual, operationProfiling.slowOpSampleRate; " + measured,
 	}),
 	{
+		Name: Profiler, MongoDBName: "operationProfiling.mode",
+		Components: shardMembers, Versions: always,
+		Kind: KindEnum, Enum: []Value{profilerNone, "slowOp", "all"}, Default: profilerNone, Inert: profilerNone,
+		ConfigKey: "operationProfiling.mode", Online: RestartOnly, read: fromCommandLine,
+		fromServer: fromProfilerMode,
+		TooHigh:    "all: every operation is written a second time, to system.profile of its database",
+		TooLow:     "none: operations are seen in the log only, without their plans side by side",
+		Source:     "MongoDB manual, operationProfiling.mode; idealo's report profiled all sets for queries above 100 ms; " + measured,
+	},
+	{
 		Name: TTLMonitorEnabled, MongoDBName: "ttlMonitorEnabled",
 		Components: shardMembers, Versions: always,
 		Kind: KindBoolean, Default: "true",
@@ -40,4 +50,16 @@ var diagnosticRows = []Knob{
 		TooLow:  "every index with an expiry is looked at again and again",
 		Source:  "MongoDB source; " + measured,
 	},
+}
+
+// profilerNone is the server's off, a word that YAML takes for false.
+const profilerNone = "none"
+
+// fromProfilerMode turns the server's word into ours.
+func fromProfilerMode(raw any) (Value, bool) {
+	value, ok := valueOf(raw)
+	if value == "off" {
+		value = profilerNone
+	}
+	return value, ok
 }

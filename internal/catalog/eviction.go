@@ -51,6 +51,12 @@ var evictionRows = []Knob{
 		Source:  "WiredTiger configuration; " + measured,
 	}),
 	eviction(Knob{
+		Name: EvictionCheckpoint, WiredTigerKey: "eviction_checkpoint_target", Unit: percentOfCache, Min: 0, Max: 99, Default: "1",
+		TooHigh: "the checkpoint itself has to write more while it holds its locks",
+		TooLow:  "0 leaves all of it to the checkpoint; what is below eviction.dirtyTargetPercent counts as that",
+		Source:  "WiredTiger configuration; " + measured,
+	}),
+	eviction(Knob{
 		Name: EvictionThreadsMin, WiredTigerKey: "eviction.threads_min", Unit: "threads", Min: 1, Max: 20, Default: "4",
 		read:    evictionThreads(atLeast),
 		TooHigh: "threads fight for locks and CPU; past some number more do not help",

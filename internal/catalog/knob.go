@@ -199,16 +199,19 @@ func (k Knob) server(value Value) any {
 	return value.plain(k.Kind)
 }
 
-// Knobs are the rows that apply to a kind of process, in the order of the table.
-func Knobs(component v1alpha1.Component) []Knob {
-	var rows []Knob
+// Knobs are the rows that apply to a kind of process, in the order of the table. Nobody may change them.
+func Knobs(component v1alpha1.Component) []Knob { return rowsOfKind[component] }
+
+// rowsOfKind holds what Knobs answers: every reconcile goes through it several times.
+var rowsOfKind = func() map[v1alpha1.Component][]Knob {
+	rows := map[v1alpha1.Component][]Knob{}
 	for _, knob := range table {
-		if knob.AppliesTo(component) {
-			rows = append(rows, knob)
+		for _, component := range knob.Components {
+			rows[component] = append(rows[component], knob)
 		}
 	}
 	return rows
-}
+}()
 
 // KnobsOn are the rows that apply to a kind of process of one release line, as they are on that line. They
 // are made once, since every look at every member goes through them; nobody may change them.
@@ -243,9 +246,18 @@ func All() []Knob {
 
 // Lookup finds a row by name.
 func Lookup(name string) (Knob, bool) {
-	i := slices.IndexFunc(table, func(k Knob) bool { return k.Name == name })
-	if i < 0 {
+	i, known := placeOf[name]
+	if !known {
 		return Knob{}, false
 	}
 	return table[i], true
 }
+
+// placeOf is where in the table a row is.
+var placeOf = func() map[string]int {
+	places := make(map[string]int, len(table))
+	for i, knob := range table {
+		places[knob.Name] = i
+	}
+	return places
+}()

@@ -22,6 +22,7 @@ var rules = []rule{
 	together(EvictionThreadsMin, EvictionThreadsMax, "one alone stops mongod from starting"),
 	atMostKnob(poolMinSize, poolMaxSize, "a pool cannot keep more connections than it may have"),
 	poolTimes,
+	checkpointTarget,
 }
 
 // derived are knobs whose value 0 means half of another one.
@@ -92,6 +93,22 @@ func together(a, b, reason string) rule {
 			return Problem{}, false
 		}
 	}
+}
+
+// checkpointTarget is the rule that a declared share to write before a checkpoint is none, or no less
+// than what the background writes anyway. The server's own default is below it, and means that.
+func checkpointTarget(line Line, settings Settings) (Problem, bool) {
+	value, declared := settings[EvictionCheckpoint]
+	target, okTarget := value.AsFloat()
+	dirty, okDirty := settings.inForce(line, EvictionDirtyTarget)
+	knob, _ := Lookup(EvictionCheckpoint)
+	if !declared || value == knob.Default || !okTarget || !okDirty || target == 0 || target >= dirty {
+		return Problem{}, false
+	}
+	return Problem{
+		Knob: EvictionCheckpoint, Value: value,
+		Allowed: fmt.Sprintf("must be 0, or at least %s, which is %s: WiredTiger raises it to that without saying so", EvictionDirtyTarget, Decimal(dirty)),
+	}, true
 }
 
 // poolTimes is the rule of the connection pools of mongos, whose pools of idle hosts would otherwise be

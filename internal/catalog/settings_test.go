@@ -65,7 +65,7 @@ func TestFlattenRefusesWhatNoRowKnows(t *testing.T) {
 }
 
 const defaultsOf44 = "eviction_target=80,eviction_trigger=95,eviction_dirty_target=5,eviction_dirty_trigger=20," +
-	"eviction_updates_target=0,eviction_updates_trigger=0,eviction=(threads_min=4,threads_max=4),checkpoint=(wait=0,log_size=0)"
+	"eviction_updates_target=0,eviction_updates_trigger=0,eviction_checkpoint_target=1,eviction=(threads_min=4,threads_max=4),checkpoint=(wait=0,log_size=0)"
 
 func TestRuntimeWiredTigerString(t *testing.T) {
 	tests := []struct {
@@ -176,7 +176,7 @@ func TestFullStringInForce(t *testing.T) {
 		name, sent, want string
 	}{
 		{"what was sent last is in force", "cache_size=1G", "cache_size=1G"},
-		{"otherwise what the process was started with, over the defaults", "", "cache_size=512M,checkpoint=(log_size=0,wait=0),eviction=(threads_max=12,threads_min=8),eviction_dirty_target=5,eviction_dirty_trigger=20,eviction_target=75,eviction_trigger=95"},
+		{"otherwise what the process was started with, over the defaults", "", "cache_size=512M,checkpoint=(log_size=0,wait=0),eviction=(threads_max=12,threads_min=8),eviction_checkpoint_target=1,eviction_dirty_target=5,eviction_dirty_trigger=20,eviction_target=75,eviction_trigger=95"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

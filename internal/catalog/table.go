@@ -42,6 +42,7 @@ const (
 	EvictionDirtyTrigger   = "eviction.dirtyTriggerPercent"
 	EvictionUpdatesTarget  = "eviction.updatesTargetPercent"
 	EvictionUpdatesTrigger = "eviction.updatesTriggerPercent"
+	EvictionCheckpoint     = "eviction.checkpointTargetPercent"
 	EvictionThreadsMin     = "eviction.threadsMin"
 	EvictionThreadsMax     = "eviction.threadsMax"
 
@@ -78,6 +79,7 @@ const (
 
 	SlowOperationThreshold = "slowOperations.thresholdMilliseconds"
 	SlowOperationSample    = "slowOperations.samplePercent"
+	Profiler               = "profiler"
 	TTLMonitorEnabled      = "ttlMonitor.enabled"
 	TTLMonitorSleep        = "ttlMonitor.sleepSeconds"
 )

@@ -79,16 +79,20 @@ func TestWrongPassword(t *testing.T) {
 	})
 }
 
-// A password can be changed by the operator's own user, and the old one is worth nothing afterwards.
+// A password is changed with the members' own identity and not by the operator's user, and the old one is
+// worth nothing afterwards.
 func TestSetPassword(t *testing.T) {
 	servers.ForEachVersion(t, func(t *testing.T, version string) {
 		set := servers.StartReplicaSet(t, withKey(version), 1)
 		server := set.Servers[0]
 		bootstrap(t, server.Member())
-		member := server.MemberAs(credentialsOf(operator()))
+		member := server.Member()
 
 		changed := application()
 		changed.Password = "rotated"
+		if err := server.MemberAs(credentialsOf(operator())).SetPassword(bounded(t), changed.Name, changed.Password); !errors.Is(err, mongodb.ErrUnauthorized) {
+			t.Errorf("the operator's user changes a password: %v", err)
+		}
 		must(t, member.SetPassword(bounded(t), changed.Name, changed.Password))
 		assertAuthenticates(t, server, credentialsOf(changed), true)
 		assertAuthenticates(t, server, credentialsOf(application()), false)

@@ -35,8 +35,8 @@ type Privilege struct {
 }
 
 // OperatorRole is what the operator may do day by day, on members and through mongos: look, set parameters, hand the
-// lead over, add shards and change passwords. It can neither read nor write the applications' data, and it can
-// neither create users nor grant anything.
+// lead over and add shards. It can neither read nor write the applications' data, and it can neither create users nor
+// grant anything, nor change anybody's password.
 func OperatorRole() Role {
 	return Role{Name: OperatorRoleName, Privileges: []Privilege{
 		{OnCluster: true, Actions: []string{
@@ -64,8 +64,6 @@ func OperatorRole() Role {
 		}},
 		{Database: admin, Actions: []string{
 			"enableProfiler", // the slow operation threshold, which is set through profile
-			"viewUser",       // whether a user exists
-			"changePassword", // rotation of the application's password and of the operator's own
 		}},
 	}}
 }

@@ -57,12 +57,6 @@ var operatorOperations = map[string]func(context.Context, *mongodb.Member) error
 	"admin.:enableProfiler": func(ctx context.Context, m *mongodb.Member) error {
 		return m.SetProfiling(ctx, mongodb.Profiling{SlowMillis: 50, SampleRate: 1})
 	},
-	"admin.:viewUser": func(ctx context.Context, m *mongodb.Member) error {
-		return second(m.HasUser(ctx, application().Name))
-	},
-	"admin.:changePassword": func(ctx context.Context, m *mongodb.Member) error {
-		return m.SetPassword(ctx, application().Name, application().Password)
-	},
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -144,11 +138,13 @@ func TestApplicationRoleIsLeast(t *testing.T) {
 // What neither of our users may do.
 func TestRolesRefuse(t *testing.T) {
 	administrative := map[string]bson.D{
-		"shutdown":    {{Key: "shutdown", Value: 1}},
-		"reconfig":    {{Key: "replSetReconfig", Value: bson.D{}}},
-		"create user": {{Key: "createUser", Value: "x"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}},
-		"grant":       {{Key: "grantRolesToUser", Value: "app"}, {Key: "roles", Value: bson.A{bson.D{{Key: "role", Value: "root"}, {Key: "db", Value: "admin"}}}}},
-		"read users":  {{Key: "find", Value: "system.users"}},
+		"shutdown":            {{Key: "shutdown", Value: 1}},
+		"reconfig":            {{Key: "replSetReconfig", Value: bson.D{}}},
+		"create user":         {{Key: "createUser", Value: "x"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}},
+		"grant":               {{Key: "grantRolesToUser", Value: "app"}, {Key: "roles", Value: bson.A{bson.D{{Key: "role", Value: "root"}, {Key: "db", Value: "admin"}}}}},
+		"read users":          {{Key: "find", Value: "system.users"}},
+		"change a password":   {{Key: "updateUser", Value: "app"}, {Key: "pwd", Value: "stolen"}},
+		"take over the other": {{Key: "updateUser", Value: "operator"}, {Key: "pwd", Value: "stolen"}},
 	}
 	servers.ForEachVersion(t, func(t *testing.T, version string) {
 		server := servers.StartReplicaSet(t, withKey(version), 1).Servers[0]

@@ -57,6 +57,7 @@ func Judge(want Wanted, seen observed.Cluster) Cluster {
 	judged.First, judged.Restarts = differences(want)
 	judged.Hosts = judgeHosts(want, seen)
 	judged.HostWarnings = hostWarnings(want.Cluster.Tuning, judged.Hosts)
+	judged.DeclaresMongos = len(want.Cluster.Resolved.Settings[v1alpha1.ComponentMongos]) > 0
 	return judged
 }
 

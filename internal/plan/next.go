@@ -18,8 +18,9 @@ import (
 type Cluster struct {
 	// ReplicaSets in the order in which a change travels.
 	ReplicaSets []ReplicaSet
-	// Mongos as it was seen.
-	Mongos observed.Mongos
+	// Mongos as it was seen; DeclaresMongos tells that values are declared for it, which nobody reads back.
+	Mongos         observed.Mongos
+	DeclaresMongos bool
 	// Version that is declared.
 	Version catalog.Version
 	// KeyFileID names the key file that pods should have.
@@ -278,7 +279,11 @@ func (c Cluster) settled() Action {
 		return Action{Kind: Nothing, Reason: reason, Drift: drifted,
 			Message: fmt.Sprintf("%d values were changed by hand and are left alone %s, the first is %s", len(drifted), why, drifted[0])}
 	}
-	return Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified, Message: "every declared value is in force and proved"}
+	message := "every declared value is in force and proved on every member"
+	if c.DeclaresMongos {
+		message += "; the values of mongos are in its file, and are not read back"
+	}
+	return Action{Kind: Nothing, Reason: v1alpha1.ReasonVerified, Message: message}
 }
 
 func (s ReplicaSet) action(kind Kind, reason, format string, args ...any) Action {

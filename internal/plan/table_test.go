@@ -159,6 +159,11 @@ func TestEndOfTheJob(t *testing.T) {
 			want:     want{kind: plan.Nothing, reason: v1alpha1.ReasonVerified, says: "every declared value is in force and proved"},
 		},
 		{
+			name:     "values of mongos are never called proved",
+			snapshot: cluster().InForce().But(func(c *plan.Cluster) { c.DeclaresMongos = true }),
+			want:     want{kind: plan.Nothing, reason: v1alpha1.ReasonVerified, says: "the values of mongos are in its file, and are not read back"},
+		},
+		{
 			name:     "an application's user that the config servers refuse is given the password of its Secret",
 			snapshot: cluster().InForce().But(func(c *plan.Cluster) { c.AppUnknown = true }),
 			want:     want{kind: plan.CreateApp, member: config0, reason: v1alpha1.ReasonBootstrapping},

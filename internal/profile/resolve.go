@@ -217,7 +217,7 @@ func (r Resolved) Effective() []v1alpha1.EffectiveValue {
 			values = append(values, v1alpha1.EffectiveValue{
 				Component: component, Knob: name,
 				Value: string(r.Settings[component][name]), Source: r.Sources[component][name],
-				Note: note(name, r.Settings[component][name]),
+				Note: note(component, name, r.Settings[component][name]),
 			})
 		}
 	}
@@ -225,13 +225,22 @@ func (r Resolved) Effective() []v1alpha1.EffectiveValue {
 }
 
 // note is what the catalogue has to say about a declared value.
-func note(name string, value catalog.Value) string {
+func note(component v1alpha1.Component, name string, value catalog.Value) string {
 	knob, known := catalog.Lookup(name)
-	if !known || value == knob.Inert {
+	switch {
+	case !known || value == knob.Inert:
 		return ""
+	case component == v1alpha1.ComponentMongos && knob.Note != "":
+		return knob.Note + "; " + mongosNote
+	case component == v1alpha1.ComponentMongos:
+		return mongosNote
+	default:
+		return knob.Note
 	}
-	return knob.Note
 }
+
+// mongosNote is said of every value of the routers: what a real mongos reports was never seen.
+const mongosNote = "declared and in the file of mongos; it is not read back, so it is not proved"
 
 // Hash names the tuning: two tunings with the same settings on the same release line have the same
 // hash, wherever the values came from.

@@ -162,6 +162,7 @@ func TestAnOverrideUndoesAProfileOnEveryVersion(t *testing.T) {
 func TestEffectiveSaysWhereValuesCameFromAndWhatToKnow(t *testing.T) {
 	base := &v1alpha1.TuningProfileSpec{Tuning: &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{LogSizeGB: new(int32(1))}}}
 	spec := specOn("4.4.2", &v1alpha1.MongodTuning{Checkpoint: &v1alpha1.CheckpointTuning{WaitSeconds: new(int32(20))}})
+	spec.Mongos.Tuning = &v1alpha1.MongosTuning{ServiceExecutor: new(v1alpha1.ServiceExecutorAdaptive)}
 	resolved, err := Resolve(spec, base)
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +173,7 @@ func TestEffectiveSaysWhereValuesCameFromAndWhatToKnow(t *testing.T) {
 		{Component: "ShardMember", Knob: "checkpoint.waitSeconds", Value: "20", Source: "Override"},
 		{Component: "ShardMember", Knob: "checkpoint.logSizeGB", Value: "1", Source: "Profile", Note: note},
 		{Component: "ConfigServer", Knob: "cacheSizeGB", Value: "1.5", Source: "Derived"},
+		{Component: "Mongos", Knob: "serviceExecutor", Value: "adaptive", Source: "Override", Note: mongosNote},
 	}
 	if diff := cmp.Diff(want, resolved.Effective()); diff != "" {
 		t.Errorf("effective values (-want +got):\n%s", diff)

@@ -62,7 +62,7 @@ func startedWith(section string, value any) func(*catalog.Process) {
 }
 
 const fullString = "cache_size=256M,eviction_target=80,eviction_trigger=95,eviction_dirty_target=5,eviction_dirty_trigger=30," +
-	"eviction_updates_target=0,eviction_updates_trigger=0,eviction=(threads_min=4,threads_max=4),checkpoint=(wait=0,log_size=0)"
+	"eviction_updates_target=0,eviction_updates_trigger=0,eviction_checkpoint_target=1,eviction=(threads_min=4,threads_max=4),checkpoint=(wait=0,log_size=0)"
 
 const mismatch, pending, proved = v1alpha1.KnobMismatched, v1alpha1.KnobPendingRestart, v1alpha1.KnobProved
 
@@ -85,7 +85,7 @@ var knobRows = []struct {
 	},
 	{
 		name: "an equal value spelled otherwise is proved", settings: catalog.Settings{catalog.EvictionDirtyTrigger: "30"},
-		process: process44(sent("eviction_dirty_trigger=030," + fullString[:len("cache_size=256M,eviction_target=80,eviction_trigger=95,eviction_dirty_target=5")] + ",eviction_updates_target=0,eviction_updates_trigger=0,eviction=(threads_max=4,threads_min=4),checkpoint=(wait=0,log_size=0)")),
+		process: process44(sent("eviction_dirty_trigger=030," + fullString[:len("cache_size=256M,eviction_target=80,eviction_trigger=95,eviction_dirty_target=5")] + ",eviction_updates_target=0,eviction_updates_trigger=0,eviction_checkpoint_target=1,eviction=(threads_max=4,threads_min=4),checkpoint=(wait=0,log_size=0)")),
 		want:    []verdict{{catalog.EvictionDirtyTrigger, proved, NoCure, "030", true}},
 	},
 	{
@@ -103,6 +103,7 @@ var knobRows = []struct {
 			{catalog.EvictionTarget, mismatch, Setting, "", true}, {catalog.EvictionTrigger, mismatch, Setting, "", false},
 			{catalog.EvictionDirtyTarget, mismatch, Setting, "", false}, {catalog.EvictionDirtyTrigger, mismatch, Setting, "", false},
 			{catalog.EvictionUpdatesTarget, mismatch, Setting, "", false}, {catalog.EvictionUpdatesTrigger, mismatch, Setting, "", false},
+			{catalog.EvictionCheckpoint, mismatch, Setting, "", false},
 			{catalog.EvictionThreadsMin, mismatch, Setting, "", false}, {catalog.EvictionThreadsMax, mismatch, Setting, "", false},
 			{"wiredTiger.checkpoint.wait", mismatch, Setting, "", false}, {"wiredTiger.checkpoint.log_size", mismatch, Setting, "", false},
 		},
@@ -110,7 +111,7 @@ var knobRows = []struct {
 	{
 		name: "a checkpoint server that somebody started is stopped",
 		process: process44(sent("checkpoint=(wait=5,log_size=0)," +
-			"eviction_target=80,eviction_trigger=95,eviction_dirty_target=5,eviction_dirty_trigger=20,eviction_updates_target=0,eviction_updates_trigger=0,eviction=(threads_min=4,threads_max=4)")),
+			"eviction_target=80,eviction_trigger=95,eviction_dirty_target=5,eviction_dirty_trigger=20,eviction_updates_target=0,eviction_updates_trigger=0,eviction_checkpoint_target=1,eviction=(threads_min=4,threads_max=4)")),
 		want: []verdict{{"wiredTiger.checkpoint.wait", mismatch, Setting, "5", false}},
 	},
 	{

@@ -12,6 +12,8 @@ func memberBlockBounds(kind, members string) []bound {
 	return []bound{
 		number(kind, members+".eviction.updatesTargetPercent", 0, 99, 1),
 		number(kind, members+".eviction.updatesTriggerPercent", 0, 100, 1),
+		number(kind, members+".eviction.checkpointTargetPercent", 0, 99, 1),
+		values(kind, members+".profiler", "none", "slowOp", "all"),
 		number(kind, members+".checkpoint.waitSeconds", 1, 3600, 1),
 		number(kind, members+".checkpoint.logSizeGB", 0, 2, 1),
 		number(kind, members+".flowControl.targetLagSeconds", 1, 3600, 1),

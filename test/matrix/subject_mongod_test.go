@@ -160,6 +160,7 @@ var sampleValues = map[string][2]catalog.Value{
 	catalog.EvictionDirtyTrigger:      {"25", "30"},
 	catalog.EvictionUpdatesTarget:     {"2", "3"},
 	catalog.EvictionUpdatesTrigger:    {"12", "15"},
+	catalog.EvictionCheckpoint:        {"10", "20"},
 	catalog.EvictionThreadsMin:        {"8", "14"},
 	catalog.EvictionThreadsMax:        {"12", "18"},
 	catalog.CheckpointWait:            {"25", "20"},
@@ -182,6 +183,7 @@ var sampleValues = map[string][2]catalog.Value{
 	catalog.NetworkCompressors:        {"zstd,snappy", "disabled"},
 	catalog.SlowOperationThreshold:    {"50", "200"},
 	catalog.SlowOperationSample:       {"29", "50"},
+	catalog.Profiler:                  {"slowOp", "all"},
 	catalog.TTLMonitorEnabled:         {"false", "true"},
 	catalog.TTLMonitorSleep:           {"30", "120"},
 
