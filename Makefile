@@ -38,7 +38,7 @@ demo-down: ## Remove the demo's MongoDB cluster and its data; the Kubernetes clu
 	hack/demo.sh down
 
 .PHONY: test
-test: unit thorough alerts-test manifests-test integration mongod-test e2e ## All tests: unit, CRD, alerts, manifests, API server, real mongod, real cluster.
+test: unit thorough alerts-test manifests-test host-test integration mongod-test e2e ## All tests: unit, CRD, alerts, manifests, host settings, API server, real mongod, real cluster.
 	@echo; echo "All tests passed."
 
 .PHONY: help
@@ -80,6 +80,10 @@ manifests-test: $(KUSTOMIZE) ## Every kustomization builds, and overlay and Argo
 .PHONY: integration
 integration: ## The reconciler against a real kube-apiserver and etcd.
 	KUBEBUILDER_ASSETS="$$($(CLUSTER_TOOL) assets)" go test $(TESTFLAGS) -tags integration -count=1 -timeout 30m ./test/integration/...
+
+.PHONY: host-test
+host-test: ## Tuning of this machine's kernel settings, which are put back; needs root.
+	go test $(TESTFLAGS) -tags host -count=1 -timeout 10m ./test/host/...
 
 .PHONY: mongod-test
 mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.4.2, 5.0.4 and 6.0.27.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mongotuning/mongotuning/internal/hosttune"
 )
 
 // TestReferenceIsCurrent proves that the page in the tree is what the catalogue says.
@@ -36,5 +38,21 @@ func TestManifestsAreCurrent(t *testing.T) {
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("run go run ./hack/generate (-source +%s):\n%s", path, diff)
 		}
+	}
+}
+
+// TestHostTuningIsCurrent proves that the tables of the page are what the code says.
+func TestHostTuningIsCurrent(t *testing.T) {
+	root := filepath.Join("..", "..")
+	want, err := hostTuning(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(root, hosttune.ReferencePage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("run go run ./hack/generate (-code +page):\n%s", diff)
 	}
 }

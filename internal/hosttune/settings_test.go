@@ -46,7 +46,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		{"what cannot be put back", unlisted("kernel.modules_disabled", "1"), "kernel.modules_disabled", "never set"},
 		{"a trigger", unlisted("vm.drop_caches", "3"), "vm.drop_caches", "never set"},
 		{"a protection", unlisted("fs.protected_symlinks", "0"), "fs.protected_symlinks", "never set"},
-		{"a whole subtree", unlisted("net.ipv4.conf.all.rp_filter", "0"), "net.ipv4.conf.all.rp_filter", "never set"},
+		{"a whole subtree", unlisted("fs.binfmt_misc.register", "0"), "fs.binfmt_misc.register", "never set"},
 		{"a setting that has a field", unlisted("net.core.rps_sock_flow_entries", "1"), "net.core.rps_sock_flow_entries", "flowEntries"},
 		{"a value of two lines", sysctl("vm.swappiness", "1\n2"), "vm.swappiness", "one line"},
 		{"a value that ends with a newline", sysctl("vm.swappiness", "1\n"), "vm.swappiness", "no blanks around"},
@@ -115,7 +115,10 @@ func TestSettingsWithoutOwnerAreRefused(t *testing.T) {
 
 func TestSettingsThatAreTaken(t *testing.T) {
 	settings := validSettings()
-	settings.Sysctls = []Sysctl{{Name: "vm.page-cluster", Value: "0", Unlisted: true}, {Name: "vm.swappiness", Value: "1", Operator: OperatorOnlyLower}}
+	settings.Sysctls = []Sysctl{
+		{Name: "vm.page-cluster", Value: "0", Unlisted: true}, {Name: "net.ipv4.conf.eth0.rp_filter", Value: "2", Unlisted: true}, {Name: "net.ipv4.tcp_rmem", Value: "4096\t131072\t6291456"},
+		{Name: "vm.swappiness", Value: "1", Operator: OperatorOnlyLower},
+	}
 	settings.BlockDevices = &BlockDevices{Names: []string{"nvme*n1", "cciss!c0d0"}, ReadAheadKiB: new(int32(16)), Schedulers: []string{"none"}}
 	settings.ReceivePacketSteering = &ReceivePacketSteering{Interfaces: []Interface{{Name: "bond0.100"}, {Pattern: "eth[0-9]"}, {DefaultRoute: true}}, CPUs: CPUs{Mode: CPUsMask, Mask: "ff,fffffffe"}}
 	if problems := settings.Problems(); len(problems) != 0 {

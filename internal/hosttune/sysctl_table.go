@@ -23,7 +23,7 @@ var sysctls = []KnownSysctl{
 	{Name: "net.core.somaxconn", Scope: ScopePod, Form: FormNumber, Min: 1, Max: mostInt, Risk: "Too low: connections are lost in a storm.", Note: "Read when the server begins to listen, so before it starts. Default 4096, before 5.4 128."},
 	{Name: "net.core.wmem_default", Scope: ScopeNode, Form: FormNumber, Min: 4608, Max: mostInt, Risk: "Memory for each socket of the node.", Note: "Seen read-only in pods."},
 	{Name: "net.core.wmem_max", Scope: ScopeNode, Form: FormNumber, Min: 4608, Max: mostInt, Risk: "Memory for each socket of the node that asks for it.", Note: "Seen read-only in pods."},
-	{Name: "net.ipv4.ip_local_port_range", Scope: ScopePod, Form: FormNumbers, Count: 2, Min: 1, Max: 65535, Risk: "Too narrow: routers run out of ports to one member. May not cover 27017.", Note: "Matters in mongos pods."},
+	{Name: "net.ipv4.ip_local_port_range", Scope: ScopePod, Form: FormNumbers, Count: 2, Min: 1, Max: 65535, Risk: "Too narrow: no port for another outgoing connection. May not cover 27017.", Note: "Lowest and highest; default 32768 60999."},
 	{Name: "net.ipv4.tcp_congestion_control", Scope: ScopePod, Form: FormWord, Risk: "Other flows of the link get more or less.", Note: "One of net.ipv4.tcp_available_congestion_control."},
 	{Name: "net.ipv4.tcp_fin_timeout", Scope: ScopePod, Form: FormNumber, Min: 1, Max: 3600, Risk: "Too low: data of slow peers is lost at the end.", Note: "Seconds; default 60."},
 	{Name: "net.ipv4.tcp_keepalive_intvl", Scope: ScopePod, Form: FormNumber, Min: 1, Max: 32767, Risk: "Too high: dead peers are noticed late.", Note: "Seconds; default 75."},

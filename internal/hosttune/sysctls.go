@@ -67,7 +67,7 @@ var never = []string{
 	"kernel.modprobe", "kernel.modules_disabled", "kernel.ns_last_pid", "kernel.perf_event_paranoid", "kernel.poweroff_cmd",
 	"kernel.printk", "kernel.randomize_va_space", "kernel.random.", "kernel.real-root-dev", "kernel.seccomp.",
 	"kernel.sysctl_writes_strict", "kernel.sysrq", "kernel.tainted", "kernel.unprivileged_", "kernel.usermodehelper.",
-	"kernel.yama.", "net.core.bpf_jit_", "net.ipv4.conf.", "net.ipv4.ip_forward", "net.ipv6.conf.", "net.netfilter.",
+	"kernel.yama.", "net.core.bpf_jit_", "net.ipv4.ip_forward", "net.netfilter.",
 	"user.", "vm.compact_memory", "vm.drop_caches", "vm.hugetlb_shm_group", "vm.mmap_min_addr", "vm.stat_refresh",
 	"vm.unprivileged_userfaultfd",
 }
@@ -151,7 +151,7 @@ func (k KnownSysctl) check(value string) error {
 		return fmt.Errorf("value %q has to have 1 to %d characters and no blanks around it", shown(value), longestValue)
 	}
 	for _, r := range value {
-		if r < ' ' || r > '~' {
+		if (r < ' ' || r > '~') && r != '\t' {
 			return fmt.Errorf("value %q has %q in it; a value is one line of plain text", shown(value), r)
 		}
 	}
