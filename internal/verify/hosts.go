@@ -54,7 +54,7 @@ func ofPod(lines []hosttune.Line, pod string) []hosttune.Line {
 func HostReported(status v1alpha1.HostNodeStatus, reports []observed.HostReport) v1alpha1.HostNodeStatus {
 	slices.SortStableFunc(reports, func(a, b observed.HostReport) int { return a.At.Compare(b.At) })
 	for _, report := range reports {
-		if status.ReportTime != nil && !report.At.After(status.ReportTime.Time) {
+		if status.ReportTime != nil && report.At.Before(status.ReportTime.Time) {
 			continue
 		}
 		if report.Revision != status.Revision {
