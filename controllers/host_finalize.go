@@ -79,7 +79,7 @@ func (r *MongoTuningReconciler) releaseHosts(ctx context.Context, cluster desire
 	if err != nil || len(before) == 0 {
 		return err
 	}
-	err = r.apply(ctx, cluster.Tuning, cluster.HostSettingsFiles(nil))
+	err = r.apply(ctx, cluster.Tuning, cluster.HostSettingsReleased())
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}

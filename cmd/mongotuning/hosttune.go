@@ -117,6 +117,9 @@ func applyHost(args []string) error {
 	}
 	settings, err := awaitSettings(given.settings, *wait)
 	report := hosttune.Report{}
+	if errors.Is(err, errReleased) {
+		return nil
+	}
 	if err != nil {
 		report = unusable(err)
 	} else {
@@ -170,6 +173,9 @@ func onHost(given hostFlags, do func(context.Context, node.Host) hosttune.Report
 // settingsPoll is how often the file with the settings is looked for.
 const settingsPoll = time.Second
 
+// errReleased says that nobody tunes nodes any more.
+var errReleased = errors.New("the nodes are released")
+
 // awaitSettings waits for the settings of the node. They appear once the operator has recorded that the
 // node is touched; before that nothing may be written on it.
 func awaitSettings(path string, wait time.Duration) (hosttune.Settings, error) {
@@ -181,6 +187,9 @@ func awaitSettings(path string, wait time.Duration) (hosttune.Settings, error) {
 		settings, err := readSettings(path)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return settings, err
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), hosttune.ReleasedKey)); err == nil {
+			return settings, errReleased
 		}
 		select {
 		case <-ctx.Done():
@@ -256,7 +265,7 @@ func serveHost(args []string) error {
 
 // Bounds of the reader: a question has no body, and an answer is some kilobytes.
 const (
-	readingTimeout  = 5 * time.Second
+	readingTimeout = 5 * time.Second
 	longestRequest = 8 << 10
 )
 

@@ -161,6 +161,12 @@ func (c Cluster) HostSettingsFiles(files map[string]string) *corev1ac.ConfigMapA
 		WithData(data)
 }
 
+// HostSettingsReleased is the same ConfigMap when nobody tunes nodes any more: members that start from
+// then on, those of an orphaned cluster, write nothing.
+func (c Cluster) HostSettingsReleased() *corev1ac.ConfigMapApplyConfiguration {
+	return c.HostSettingsFiles(nil).WithData(map[string]string{hosttune.ReleasedKey: "The MongoTuning was deleted; its members leave the nodes alone.\n"})
+}
+
 // addHostTuning gives the pod of a member what tunes its node and what reads it.
 func (c Cluster) addHostTuning(spec *corev1ac.PodSpecApplyConfiguration) {
 	spec.WithInitContainers(c.hostTuneContainer("apply", settingsArgument, dataArgument, ownPodArgument, "--on-failure="+string(c.Resolved.Host.OnFailure)).

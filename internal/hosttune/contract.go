@@ -14,6 +14,10 @@ const NodeVariable = "NODE_NAME"
 // of the container's arguments decides whether the server may start.
 const ClearanceWait = 3 * time.Minute
 
+// ReleasedKey is the key of the ConfigMap that says that nobody tunes nodes any more. Members that start
+// from then on, those of an orphaned cluster, wait for nothing and write nothing.
+const ReleasedKey = "released"
+
 // Paths inside the containers that run host-tune. All of them get the ConfigMap with SettingsKey of
 // each node below SettingsDirectory. Those that act (apply, restore) run privileged as root and get three host paths:
 // /proc and /sys below HostRoot, and the state directory. They need no hostPID and no hostNetwork: what

@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/mongotuning/mongotuning/internal/hosttune"
 )
 
 const host = "spec.hostTuning"
@@ -264,5 +269,35 @@ func steeringRules() []rule {
 				{name: "a prefix is refused", after: cpus(fields{"mode": "Mask", "mask": "0xfe"})},
 			},
 		},
+	}
+}
+
+// TestSysctlsOfTheListAreTaken holds the list in the rule to the one that host-tune goes by: what one lets
+// through the other must not refuse.
+func TestSysctlsOfTheListAreTaken(t *testing.T) {
+	example := map[hosttune.Form]string{hosttune.FormWord: "word"}
+	for _, known := range hosttune.Sysctls() {
+		value, isWord := example[known.Form]
+		if !isWord {
+			value = strings.TrimSpace(strings.Repeat(fmt.Sprint(known.Min, " "), max(1, known.Count)))
+		}
+		if errs := answer(t, "MongoTuning", change{after: withSysctl(fields{"name": known.Name, "value": value})}); len(errs) > 0 {
+			t.Errorf("%s=%s is refused: %v", known.Name, value, errs)
+		}
+	}
+	names := 0
+	walk(definitionOf(t, "MongoTuning").crd, func(path string, node *apiextensionsv1.JSONSchemaProps) {
+		for _, rule := range node.XValidations {
+			if path == host+".sysctls[0]" && strings.Contains(rule.Message, "must be one of the parameters") {
+				_, list, _ := strings.Cut(rule.Rule, "matches(")
+				for _, group := range strings.Split(list, "(")[2:] {
+					group, _, _ = strings.Cut(group, ")")
+					names += len(strings.Split(group, "|"))
+				}
+			}
+		}
+	})
+	if names != len(hosttune.Sysctls()) {
+		t.Errorf("the rule lists %d parameters, host-tune knows %d", names, len(hosttune.Sysctls()))
 	}
 }

@@ -253,8 +253,8 @@ func (c *cluster) pods(ctx context.Context) (map[string]corev1.Pod, error) {
 	}
 	pods := map[string]corev1.Pod{}
 	for _, pod := range list.Items {
-		// A trial start is over when it is over.
-		if pod.Labels[naming.LabelTrial] == "" {
+		// A Job is over when it is over.
+		if pod.Labels[naming.LabelTrial] == "" && pod.Labels[naming.LabelHostJob] == "" {
 			pods[pod.Name] = pod
 		}
 	}

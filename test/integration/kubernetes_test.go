@@ -39,6 +39,9 @@ type kubernetes struct {
 	budgetsClosed bool
 
 	addresses int
+	// node is where pods run, hosts what is set there.
+	node  string
+	hosts *playedHosts
 }
 
 func (k *kubernetes) must(err error) {
@@ -62,6 +65,7 @@ func (k *kubernetes) step(ctx context.Context) {
 	for i := range deployments.Items {
 		k.runDeployment(ctx, &deployments.Items[i])
 	}
+	k.runHostTune(ctx)
 	jobs := &batchv1.JobList{}
 	k.must(k.client.List(ctx, jobs, client.InNamespace(k.namespace)))
 	for i := range jobs.Items {
@@ -110,17 +114,24 @@ func (k *kubernetes) runStatefulSet(ctx context.Context, set *appsv1.StatefulSet
 		if pods[name] != nil {
 			continue
 		}
-		pod := podOf(set.Spec.Template, name, set, "StatefulSet")
+		pod := k.podOf(set.Spec.Template, name, set, "StatefulSet")
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-" + name},
 		}})
 		if !k.create(ctx, pod) {
 			continue
 		}
-		k.servers.Start(scripted.Process{
-			UID: string(pod.UID), Pod: name, Set: set.Name, File: files.Data[naming.ConfigFile(name)],
-			KeyFileID: pod.Annotations[naming.AnnotationKeyFile], Version: k.versionOf(pod),
-		})
+		start := func() {
+			k.servers.Start(scripted.Process{
+				UID: string(pod.UID), Pod: name, Set: set.Name, File: files.Data[naming.ConfigFile(name)],
+				KeyFileID: pod.Annotations[naming.AnnotationKeyFile], Version: k.versionOf(pod),
+			})
+		}
+		if tunesHost(pod) {
+			k.hosts.starting[string(pod.UID)] = start
+			continue
+		}
+		start()
 	}
 }
 
@@ -143,7 +154,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 }
 
 // podOf is a pod from a template, on a node, so that it ends gracefully.
-func podOf(template corev1.PodTemplateSpec, name string, owner client.Object, kind string) *corev1.Pod {
+func (k *kubernetes) podOf(template corev1.PodTemplateSpec, name string, owner client.Object, kind string) *corev1.Pod {
 	isController := true
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -152,7 +163,7 @@ func podOf(template corev1.PodTemplateSpec, name string, owner client.Object, ki
 		},
 		Spec: *template.Spec.DeepCopy(),
 	}
-	pod.Spec.NodeName = "node"
+	pod.Spec.NodeName = k.node
 	return pod
 }
 
@@ -185,7 +196,7 @@ func (k *kubernetes) runDeployment(ctx context.Context, deployment *appsv1.Deplo
 	for name := range wanted {
 		pod := pods[name]
 		if pod == nil {
-			pod = podOf(deployment.Spec.Template, name, deployment, "Deployment")
+			pod = k.podOf(deployment.Spec.Template, name, deployment, "Deployment")
 			k.create(ctx, pod)
 			k.servers.StartRouter(string(pod.UID))
 		}
@@ -219,6 +230,10 @@ func (k *kubernetes) runJob(ctx context.Context, job *batchv1.Job) {
 	if len(job.Status.Conditions) > 0 {
 		return
 	}
+	if job.Labels[naming.LabelHostJob] != "" {
+		k.runHostJob(ctx, job)
+		return
+	}
 	now := metav1.Now()
 	job.Status.StartTime = &now
 	conditions := []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete}
@@ -226,7 +241,7 @@ func (k *kubernetes) runJob(ctx context.Context, job *batchv1.Job) {
 		job.Status.CompletionTime, job.Status.Succeeded = &now, 1
 	} else {
 		conditions = []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed}
-		pod := podOf(job.Spec.Template, job.Name+"-pod", job, "Job")
+		pod := k.podOf(job.Spec.Template, job.Name+"-pod", job, "Job")
 		k.create(ctx, pod)
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: naming.TrialContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: k.failTrials}},

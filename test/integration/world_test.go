@@ -88,7 +88,7 @@ func newWorld(t *testing.T) *world {
 	w.must(admin.Create(w.ctx, namespace))
 	w.namespace = namespace.Name
 	w.key = client.ObjectKey{Namespace: w.namespace, Name: "demo"}
-	w.kubernetes = &kubernetes{t: t, client: admin, namespace: w.namespace, servers: w.servers, made: map[string]int{}}
+	w.kubernetes = &kubernetes{t: t, client: admin, namespace: w.namespace, servers: w.servers, made: map[string]int{}, node: "node", hosts: newPlayedHosts()}
 	w.databases = &databases{servers: w.servers, journal: w.journal, tuning: "demo", frozen: map[string]observed.Look{}}
 	w.startOperator()
 	return w
@@ -107,6 +107,7 @@ func (w *world) startOperator() {
 	w.reconciler = &controllers.MongoTuningReconciler{
 		Client: through, Uncached: through, Recorder: w.events, Databases: w.databases, Clock: w.clock,
 		ExitLogs:      &controllers.ExitLogs{Pods: w.logs},
+		HostReaders:   &playedReaders{kubernetes: w.kubernetes},
 		OperatorImage: "example.org/mongotuning:test", OperatorNamespace: operatorNamespace, ClusterDomain: "cluster.local",
 	}
 }
