@@ -165,14 +165,13 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 			return facts, barred
 		}
 	}
-	if err := r.lookAndJudge(ctx, tuning, goal, credentials, &facts); err != nil || barred != nil {
-		return facts, cmp.Or(err, barred)
-	}
-	if !facts.Suspended {
+	err = r.lookAndJudge(ctx, tuning, goal, credentials, &facts)
+	if err == nil && !facts.Suspended {
 		// Also while a spec is refused: a member that has to start on another node must not wait for that.
-		if err := r.admitHosts(ctx, tuning, goal, facts.Cluster.Hosts); err != nil {
-			return facts, err
-		}
+		err = r.admitHosts(ctx, tuning, goal, facts.Cluster.Hosts)
+	}
+	if err != nil || barred != nil {
+		return facts, cmp.Or(err, barred)
 	}
 	if mayAct && facts.Action.IsAct() {
 		err = r.perform(ctx, goal, credentials, facts.Action)

@@ -41,10 +41,8 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, goal plan.Wanted, a
 		err = r.writeConfig(ctx, cluster, action)
 	case plan.WriteTemplate:
 		err = r.writeTemplate(ctx, cluster, action)
-	case plan.Restart:
-		err = r.evict(ctx, cluster, action)
-	case plan.Recreate:
-		err = r.deletePod(ctx, cluster, action.Member, action.PodUID)
+	case plan.Restart, plan.Recreate:
+		err = r.replacePod(ctx, cluster, action)
 	case plan.ReplaceKeyFile:
 		err = r.replaceKeyFile(ctx, cluster, action)
 	case plan.TuneHost, plan.RestoreHost:
@@ -159,6 +157,17 @@ func (r *MongoTuningReconciler) writeTemplate(ctx context.Context, cluster desir
 		return err
 	}
 	return r.apply(ctx, cluster.Tuning, cluster.StatefulSet(set))
+}
+
+// replacePod takes a pod away, so that its StatefulSet makes it anew, if Kubernetes would let that be done.
+func (r *MongoTuningReconciler) replacePod(ctx context.Context, cluster desired.Cluster, action plan.Action) error {
+	if err := r.preflightMember(ctx, cluster, setOf(cluster, action.ReplicaSet)); err != nil {
+		return err
+	}
+	if action.Kind == plan.Recreate {
+		return r.deletePod(ctx, cluster, action.Member, action.PodUID)
+	}
+	return r.evict(ctx, cluster, action)
 }
 
 // evict asks for the pod to be taken away. A budget that does not allow it now is a reason to look

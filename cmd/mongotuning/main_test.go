@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/mongotuning/mongotuning/internal/hosttune"
 	"github.com/mongotuning/mongotuning/internal/naming"
 )
 
@@ -129,5 +130,26 @@ func TestPrepareMember(t *testing.T) {
 func TestVersionIsTold(t *testing.T) {
 	if version() == "" {
 		t.Error("no version")
+	}
+}
+
+// TestReleasedNodesAreLeftAlone runs apply as a member of an orphaned cluster does: nothing is waited for
+// and nothing is said.
+func TestReleasedNodesAreLeftAlone(t *testing.T) {
+	directory := t.TempDir()
+	message := filepath.Join(directory, "termination-log")
+	for file, content := range map[string]string{message: "", filepath.Join(directory, hosttune.ReleasedKey): "released"} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := filepath.Join(directory, "state")
+	err := run([]string{"host-tune", "apply", "--settings=" + filepath.Join(directory, "node.json"), "--state=" + state, "--root=" + directory,
+		"--message=" + message, "--on-failure=Block", "--wait=1h"})
+	if err != nil {
+		t.Errorf("a member of an orphaned cluster does not start: %v", err)
+	}
+	if _, err := os.Stat(state); err == nil {
+		t.Error("something was written on the node")
 	}
 }
