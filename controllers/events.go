@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
@@ -34,34 +37,61 @@ var told = []struct {
 }
 
 // tell writes one event for each condition that turned good or bad. Turns to Unknown are no news, and
-// neither is a new wording of the same.
-func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before, after []metav1.Condition) {
+// neither is a new wording of the same, nor what another event has told already.
+func (r *MongoTuningReconciler) tell(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus) {
+	after := tuning.Status
 	for _, row := range told {
-		is := meta.FindStatusCondition(after, row.condition)
-		was := meta.FindStatusCondition(before, row.condition)
+		is := meta.FindStatusCondition(after.Conditions, row.condition)
+		was := meta.FindStatusCondition(before.Conditions, row.condition)
 		if is == nil || is.Status == metav1.ConditionUnknown || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 			continue
 		}
-		kind := corev1.EventTypeNormal
 		if is.Status == row.bad {
-			kind = corev1.EventTypeWarning
-			if isToldElsewhere(*is, was) {
-				continue
+			if !isBadToldElsewhere(*is, was, after) {
+				r.say(tuning, corev1.EventTypeWarning, is.Reason, row.action, is.Message)
 			}
+		} else if !isGoodToldElsewhere(*is, was, after) {
+			r.say(tuning, corev1.EventTypeNormal, is.Reason, row.action, is.Message)
 		}
-		r.say(tuning, kind, is.Reason, row.action, is.Message)
+	}
+	if isSuspendedIn(before) && !isSuspendedIn(after) {
+		r.say(tuning, corev1.EventTypeNormal, v1alpha1.EventResumed, "Resume", "changes are made again")
 	}
 }
 
-// isToldElsewhere tells that the turn of a condition to the bad needs no event of its own.
-func isToldElsewhere(is metav1.Condition, was *metav1.Condition) bool {
+func isSuspendedIn(status v1alpha1.MongoTuningStatus) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionSuspended)
+}
+
+// isBadToldElsewhere tells that the turn of a condition to the bad needs no event of its own.
+func isBadToldElsewhere(is metav1.Condition, was *metav1.Condition, after v1alpha1.MongoTuningStatus) bool {
 	switch is.Type {
 	case v1alpha1.ConditionReady:
 		return true // Stalled says the same
+	case v1alpha1.ConditionStalled:
+		// Told by the step that the change went to.
+		return is.Reason == v1alpha1.ReasonRolledBack || is.Reason == v1alpha1.ReasonPaused
 	case v1alpha1.ConditionVerified:
-		return verify.IsBreachReason(is.Reason) // told as the breach that it is
+		// A breach is told as the breach that it is. While work is under way values differ as planned, and
+		// drift is told as it is corrected.
+		return verify.IsBreachReason(is.Reason) || meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReconciling)
 	case v1alpha1.ConditionAvailable:
 		return was == nil || was.Status != metav1.ConditionTrue // a cluster that is being built was never available
+	default:
+		return false
+	}
+}
+
+// isGoodToldElsewhere tells that the turn of a condition to the good needs no event of its own.
+func isGoodToldElsewhere(is metav1.Condition, was *metav1.Condition, after v1alpha1.MongoTuningStatus) bool {
+	switch is.Type {
+	case v1alpha1.ConditionVerified:
+		// Good news only where bad news was told.
+		isUnderWay := meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReconciling)
+		return isUnderWay || was == nil || was.Status != metav1.ConditionFalse || verify.IsBreachReason(was.Reason)
+	case v1alpha1.ConditionReady:
+		// The arrival of a revision is told as that; Ready follows with the next look.
+		return was != nil && was.Status == metav1.ConditionUnknown && was.Reason == v1alpha1.ReasonVerified
 	default:
 		return false
 	}
@@ -74,6 +104,12 @@ const longestNote = 1024
 // say writes one event. The recorder takes events about the same state of an object that differ in their
 // text only for one, and keeps the first text; so what is told at the same time goes into one event.
 func (r *MongoTuningReconciler) say(tuning *v1alpha1.MongoTuning, kind, reason, action string, notes ...string) {
+	r.sayOf(tuning, nil, kind, reason, action, notes...)
+}
+
+// sayOf writes one event that also concerns another object. Events about different objects are never taken
+// for one, so that each member of a change has its own.
+func (r *MongoTuningReconciler) sayOf(tuning *v1alpha1.MongoTuning, related runtime.Object, kind, reason, action string, notes ...string) {
 	if len(notes) == 0 {
 		return
 	}
@@ -82,7 +118,22 @@ func (r *MongoTuningReconciler) say(tuning *v1alpha1.MongoTuning, kind, reason, 
 		const more = "..."
 		note = strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
 	}
-	r.Recorder.Eventf(tuning, nil, kind, reason, action, "%s", note)
+	r.Recorder.Eventf(tuning, related, kind, reason, action, "%s", note)
+}
+
+// concerned is the object that an act is about besides the MongoTuning: a pod, a StatefulSet or a node;
+// nil when it is about the whole cluster.
+func concerned(namespace string, action plan.Action) runtime.Object {
+	switch {
+	case action.Member != "":
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: action.Member, UID: types.UID(action.PodUID)}}
+	case action.Node != "":
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: action.Node}}
+	case action.ReplicaSet != "":
+		return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: action.ReplicaSet}}
+	default:
+		return nil
+	}
 }
 
 // tellBreaches tells which gauges left their range for too long, and which are back.

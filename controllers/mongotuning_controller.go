@@ -285,7 +285,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	r.countTurn(tuning, before.Status, facts)
 	r.tellTurn(tuning, before.Status, facts)
 	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
-	r.tell(tuning, before.Status.Conditions, tuning.Status.Conditions)
+	r.tell(tuning, before.Status)
 	r.tellDrift(tuning, before.Status, facts)
 	r.tellHosts(tuning, before.Status.HostTuning, facts)
 	log.FromContext(ctx).Info("Recorded status", "proved", tuning.Status.ProvedMembers, "action", facts.Action.Kind.String(), "message", facts.Action.Message)

@@ -36,6 +36,9 @@ const (
 	// EventRolledBack tells that every changed member is back on the verified revision.
 	EventRolledBack = "RolledBack"
 
+	// EventResumed tells that nobody asks for no changes any more.
+	EventResumed = "Resumed"
+
 	// EventReplicaSetInitiated tells that a new replica set got its configuration.
 	EventReplicaSetInitiated = "ReplicaSetInitiated"
 	// EventUsersCreated tells that a replica set knows the operator's user.

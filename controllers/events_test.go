@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/plan"
+)
+
+// having is a status with conditions, each as "Type=Status Reason".
+func having(conditions ...string) v1alpha1.MongoTuningStatus {
+	var status v1alpha1.MongoTuningStatus
+	for _, text := range conditions {
+		name, rest, _ := strings.Cut(text, "=")
+		value, reason, _ := strings.Cut(rest, " ")
+		status.Conditions = append(status.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionStatus(value), Reason: reason, Message: "said"})
+	}
+	return status
+}
+
+// TestWhatTurnsOfConditionsAreTold is what makes the events of a change readable: each turn once, and no
+// warning about what is as planned.
+func TestWhatTurnsOfConditionsAreTold(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		before, after v1alpha1.MongoTuningStatus
+		want          []string
+	}{
+		{"a cluster that is being built is not unavailable", having(), having("Available=False NoPrimary"), nil},
+		{"a cluster that was available and is not", having("Available=True AllMembersServe"), having("Available=False NoPrimary"), []string{"Warning NoPrimary said"}},
+		{"and is again", having("Available=False NoPrimary"), having("Available=True AllMembersServe"), []string{"Normal AllMembersServe said"}},
+		{
+			"a value that differs because a change is on its way", having("Verified=True Verified"),
+			having("Verified=False KnobMismatch", "Reconciling=True Applying"), nil,
+		},
+		{"a value that differs and is left", having("Verified=True Verified"), having("Verified=False KnobMismatch"), []string{"Warning KnobMismatch said"}},
+		{"and is as declared again", having("Verified=False KnobMismatch"), having("Verified=True Verified"), []string{"Normal Verified said"}},
+		{"a breach is told as one", having("Verified=True Verified"), having("Verified=False DirtyCacheAboveLimit"), nil},
+		{"and so is its end", having("Verified=False DirtyCacheAboveLimit"), having("Verified=True Verified"), nil},
+		{"known again", having("Verified=Unknown MembersUnknown"), having("Verified=True Verified"), nil},
+		{
+			"a revision that has arrived is told as that", having("Ready=Unknown Verified", "Verified=True Verified"),
+			having("Ready=True Verified", "Verified=True Verified"), nil,
+		},
+		{"a member that was away is back", having("Ready=Unknown WaitingForMembers"), having("Ready=True Verified"), []string{"Normal Verified said"}},
+		{"a refused spec", having("Ready=True Verified"), having("Ready=False ProfileNotFound", "Stalled=True ProfileNotFound"), []string{"Warning ProfileNotFound said"}},
+		{"a spec that is refused no more", having("Ready=False ProfileNotFound", "Stalled=True ProfileNotFound"), having("Ready=True Verified"), []string{"Normal Verified said"}},
+		{"a return is told by its step", having("Ready=Unknown Returning"), having("Ready=False RolledBack", "Stalled=True RolledBack"), nil},
+		{"so is a pause", having("Ready=Unknown CanarySoaking"), having("Ready=False Paused", "Stalled=True Paused"), nil},
+		{"suspended", having("Ready=True Verified"), having("Ready=True Verified", "Suspended=True SuspendedByUser"), []string{"Warning SuspendedByUser said"}},
+		{"resumed", having("Suspended=True SuspendedByUser"), having(), []string{"Normal Resumed changes are made again"}},
+		{"a new wording of the same", having("Stalled=True Forbidden"), having("Stalled=True Forbidden"), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			recorder := events.NewFakeRecorder(10)
+			(&MongoTuningReconciler{Recorder: recorder}).tell(&v1alpha1.MongoTuning{Status: row.after}, row.before)
+			close(recorder.Events)
+			var got []string
+			for event := range recorder.Events {
+				got = append(got, event)
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEventsNameTheObjectTheyConcern keeps the events of two members apart, which the recorder would
+// otherwise take for one and show with the text of the first.
+func TestEventsNameTheObjectTheyConcern(t *testing.T) {
+	for name, row := range map[string]struct {
+		action plan.Action
+		want   string
+	}{
+		"a member":          {plan.Action{Kind: plan.Restart, ReplicaSet: "demo-shard-0", Member: "demo-shard-0-1", PodUID: "1234"}, "*v1.Pod demo-shard-0-1"},
+		"a replica set":     {plan.Action{Kind: plan.Initiate, ReplicaSet: "demo-shard-0"}, "*v1.StatefulSet demo-shard-0"},
+		"a node":            {plan.Action{Kind: plan.TuneHost, Node: "node-1"}, "*v1.Node node-1"},
+		"the whole cluster": {plan.Action{Kind: plan.CreateApp}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := concerned("shop", row.action)
+			got := ""
+			if named, ok := object.(metav1.Object); ok {
+				got = strings.TrimSpace(typeName(object) + " " + named.GetName())
+			}
+			if got != row.want {
+				t.Errorf("concerned is %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func typeName(object runtime.Object) string { return fmt.Sprintf("%T", object) }
