@@ -7,6 +7,7 @@ package kstatus
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -64,6 +65,40 @@ func TestEveryStatus(t *testing.T) {
 			}
 			if result.Status.String() != row.KStatus {
 				t.Errorf("kstatus says %s (%s), want %s", result.Status, result.Message, row.KStatus)
+			}
+		})
+	}
+}
+
+const tree = "config/argocd/resource_customizations/mongotuning.io/MongoTuning/"
+
+// TestRealObjects proves that kstatus and our health script say the same of objects that a real operator
+// wrote. Suspended is a word that kstatus does not have.
+func TestRealObjects(t *testing.T) {
+	same := map[string]string{"Healthy": "Current", "Progressing": "InProgress", "Degraded": "Failed"}
+	var tests struct {
+		Tests []struct {
+			Health struct {
+				Status string `json:"status"`
+			} `json:"healthStatus"`
+			Input string `json:"inputPath"`
+		} `json:"tests"`
+	}
+	read(t, tree+"health_test.yaml", &tests)
+	for _, test := range tests.Tests {
+		want, known := same[test.Health.Status]
+		if !known {
+			continue
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(test.Input), ".yaml"), func(t *testing.T) {
+			var object map[string]any
+			read(t, tree+test.Input, &object)
+			result, err := status.Compute(withTypes(t, object))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Status.String() != want {
+				t.Errorf("kstatus says %s (%s), Argo CD %s", result.Status, result.Message, test.Health.Status)
 			}
 		})
 	}
