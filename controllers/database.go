@@ -19,6 +19,8 @@ type Server struct {
 	Line catalog.Line
 	// WantsOplog asks a look to read what the oplog covers, which takes a command of its own.
 	WantsOplog bool
+	// WantsMigrations asks a look to read which chunks move; config servers know.
+	WantsMigrations bool
 	// WantsOplogSize and WantsSlowOperations ask a look to read what these knobs are proved from, which
 	// takes a command each; they are asked for only where the knobs are declared.
 	WantsOplogSize, WantsSlowOperations bool

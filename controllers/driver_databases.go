@@ -66,6 +66,9 @@ func (d *DriverDatabases) Look(ctx context.Context, server Server, as secrets) o
 	if server.WantsOplog && (look.State == observed.StatePrimary || look.State == observed.StateSecondary) {
 		lookAtOplog(ctx, member, &look)
 	}
+	if server.WantsMigrations && look.State == observed.StatePrimary {
+		lookAtMigrations(ctx, member, &look)
+	}
 	lookAtKnobs(ctx, member, server, &look)
 	look.MissingRights = d.missingRights(ctx, member, server)
 	return look
@@ -143,7 +146,7 @@ func stateOfHello(hello mongodb.Hello) observed.State {
 
 // lookOf turns answers into what is judged. An error of one question leaves its part unknown.
 func lookOf(answers mongodb.Answers) observed.Look {
-	look := observed.Look{State: stateOf(answers.State())}
+	look := observed.Look{State: stateOf(answers.State()), InInitialSync: answers.State() == mongodb.InitialSync}
 	look.Error = inShort(answers.Err())
 	if build := answers.BuildInfo.Value; build != nil {
 		look.Process.Version, _ = catalog.ParseVersion(build.Version)
@@ -187,6 +190,18 @@ func lookAtOplog(ctx context.Context, member *mongodb.Member, look *observed.Loo
 		return
 	}
 	look.Oplog = &observed.Oplog{First: window.First.Time(), Last: window.Last.Time()}
+}
+
+// lookAtMigrations reads which chunks move between shards.
+func lookAtMigrations(ctx context.Context, member *mongodb.Member, look *observed.Look) {
+	migrations, err := member.Migrations(ctx)
+	if err != nil {
+		look.MigrationsError = inShort(err)
+		return
+	}
+	for _, migration := range migrations {
+		look.Migrations = append(look.Migrations, observed.Migration{Namespace: migration.Namespace, From: migration.From, To: migration.To})
+	}
 }
 
 func stateOf(state mongodb.MemberState) observed.State {

@@ -44,6 +44,7 @@ func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.M
 	r.applied.forget(tuning.Namespace, tuning.Name)
 	r.Metrics.Forget(client.ObjectKeyFromObject(tuning))
 	r.gauges.forget(client.ObjectKeyFromObject(tuning))
+	r.slots.forget(client.ObjectKeyFromObject(tuning))
 	r.watches.forget(client.ObjectKeyFromObject(tuning))
 	before := tuning.DeepCopy()
 	controllerutil.RemoveFinalizer(tuning, v1alpha1.Finalizer)

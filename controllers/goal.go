@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
+	"github.com/mongotuning/mongotuning/internal/verify"
+	"github.com/mongotuning/mongotuning/internal/window"
 )
 
 // goal puts the wanted revision and the one verified last beside each other.
@@ -27,6 +30,11 @@ func (r *MongoTuningReconciler) goal(ctx context.Context, want wanted, as secret
 		Revision: want.revision,
 		Progress: status.ProgressOf(want.tuning.Status),
 		Hosts:    want.tuning.Status.HostTuning,
+	}
+	if previous := goal.Progress.Previous; previous != "" {
+		if _, found, err := r.readRevision(ctx, want.tuning, previous); err != nil || !found {
+			goal.Progress.Previous = ""
+		}
 	}
 	if goal.Progress.Verified == "" || goal.Progress.Verified == want.revision {
 		return goal, nil
@@ -55,8 +63,10 @@ func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.Mong
 	key := client.ObjectKeyFromObject(tuning)
 	missed := r.watches.note(key, &seen)
 	cluster := plan.Judge(goal, seen)
-	cluster.WatchedSince = r.watches.since(key)
+	r.watches.tell(key, &cluster)
 	cluster.Policy = plan.PolicyOf(tuning.Spec.Rollout)
+	cluster.BaselineTime = baselineLooks * verify.Period(tuning.Spec.Verification)
+	cluster.ClosedUntil = closedUntil(tuning.Spec.Rollout, seen.Now)
 	cluster.Weigh(r.gauges.judge(tuning, goal, cluster))
 	cluster.Settled = status.Settled(tuning.Status, goal.Revision)
 	cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
@@ -70,6 +80,20 @@ func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.Mong
 		err = &missedLookError{who: missed}
 	}
 	return cluster, err
+}
+
+// baselineLooks is how many looks a member's baseline takes at least.
+const baselineLooks = 3
+
+// closedUntil is when the next window opens, zero while one is open. Windows that cannot be read stall
+// before.
+func closedUntil(spec *v1alpha1.RolloutSpec, now time.Time) time.Time {
+	if spec == nil {
+		return time.Time{}
+	}
+	windows, _ := window.Parse(spec.Windows, now)
+	opens, _ := windows.Closed(now)
+	return opens
 }
 
 // heldBack says where the profile to change to was taken back: what broke one cluster is not tried on

@@ -29,6 +29,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/metrics"
+	"github.com/mongotuning/mongotuning/internal/mongodb"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
 	"github.com/mongotuning/mongotuning/internal/verify"
@@ -59,10 +60,13 @@ type MongoTuningReconciler struct {
 	ClusterDomain string
 	// Concurrency is how many MongoTunings are looked at at once.
 	Concurrency int
+	// MaxRollouts is how many MongoTunings may roll out at once; 0 is as many as there are.
+	MaxRollouts int
 
 	applied appliedObjects
 	apps    knownApps
 	watches watches
+	slots   slots
 	gauges  gaugeMemory
 }
 
@@ -176,8 +180,12 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 	if mayAct && facts.Action.IsAct() {
 		err = r.perform(ctx, goal, credentials, facts.Action)
 	}
-	if errors.Is(err, errBudgetClosed) {
+	switch {
+	case errors.Is(err, errBudgetClosed):
 		facts.Action, err = waitForBudget(facts.Action), nil
+	case facts.Action.Kind == plan.StepDown && errors.Is(err, mongodb.ErrExceededTimeLimit):
+		r.watches.refuseStepDown(client.ObjectKeyFromObject(tuning), facts.Now)
+		facts.Action, err = waitForSecondary(facts.Action), nil
 	}
 	return facts, err
 }
@@ -202,7 +210,13 @@ func (r *MongoTuningReconciler) lookAndJudge(ctx context.Context, tuning *v1alph
 		return err
 	}
 	facts.Action = plan.Next(facts.Cluster)
-	return nil
+	if mayAct := facts.Stall == nil && !facts.Suspended; !mayAct || !plan.NeedsSlot(facts.Cluster, facts.Action) {
+		return nil
+	}
+	if facts.Cluster.NoSlot, err = r.takeSlot(ctx, tuning, seen.Now); err == nil && facts.Cluster.NoSlot != "" {
+		facts.Action = plan.Next(facts.Cluster)
+	}
+	return err
 }
 
 // stallFrom is the stall that an error amounts to; nil when trying again may help.
@@ -268,7 +282,11 @@ func (r *MongoTuningReconciler) ensureFinalizer(ctx context.Context, tuning *v1a
 // record writes the status when a fact has changed, and tells what changed as events.
 func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.MongoTuning, facts status.Facts) error {
 	before := tuning.DeepCopy()
+	facts.Action = plan.Overdue(facts.Action, tuning.Status.Waiting, facts.Now, plan.PolicyOf(tuning.Spec.Rollout).WaitDeadline)
 	tuning.Status = status.Compute(tuning.Status, facts)
+	if !holdsSlot(tuning) {
+		r.slots.giveBack(client.ObjectKeyFromObject(tuning))
+	}
 	r.recordMetrics(tuning, facts)
 	if equality.Semantic.DeepEqual(before.Status, tuning.Status) {
 		return nil

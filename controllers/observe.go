@@ -175,6 +175,7 @@ func (r *MongoTuningReconciler) ask(ctx context.Context, cluster desired.Cluster
 				continue
 			}
 			server.Line, server.WantsOplog = cluster.Resolved.Version.Line(), r.gauges.wantsOplog(server.PodUID, seen.Now)
+			server.WantsMigrations = seen.ReplicaSets[i].Component == v1alpha1.ComponentConfigServer
 			settings := cluster.Resolved.Settings[seen.ReplicaSets[i].Component]
 			server.WantsOplogSize = settings.Declares(catalog.OplogSize)
 			server.WantsSlowOperations = settings.Declares(catalog.SlowOperationThreshold) || settings.Declares(catalog.SlowOperationSample)

@@ -193,8 +193,16 @@ var errBudgetClosed = errors.New("its disruption budget does not allow it now")
 
 // waitForBudget is what is done instead of an act that a budget does not allow.
 func waitForBudget(action plan.Action) plan.Action {
-	action.Kind, action.Reason = plan.Wait, v1alpha1.ReasonWaitingForMembers
+	action.Kind, action.Reason = plan.Wait, v1alpha1.ReasonWaitingForBudget
 	action.Message = action.Member + " has to restart and waits: " + errBudgetClosed.Error()
+	return action
+}
+
+// waitForSecondary is what is done instead of a step down that the primary refused: it stays, and nothing
+// is forced.
+func waitForSecondary(action plan.Action) plan.Action {
+	action.Kind, action.Reason = plan.Wait, v1alpha1.ReasonStepDownRefused
+	action.Message = "primary " + action.Member + " refused to step down, since no electable secondary was caught up in time"
 	return action
 }
 

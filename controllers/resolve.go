@@ -5,6 +5,8 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +14,7 @@ import (
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/profile"
 	"github.com/mongotuning/mongotuning/internal/status"
+	"github.com/mongotuning/mongotuning/internal/window"
 )
 
 // wanted is what the cluster is held to in one reconcile.
@@ -36,6 +39,9 @@ func (r *MongoTuningReconciler) resolve(ctx context.Context, tuning *v1alpha1.Mo
 		return wanted{}, err
 	}
 	if stall == nil {
+		stall = invalidWindows(tuning.Spec.Rollout, r.Clock.Now())
+	}
+	if stall == nil {
 		resolved, err := profile.Resolve(tuning.Spec, base)
 		if err == nil {
 			return wanted{tuning: tuning, resolved: resolved, revision: revisionName(tuning, resolved), known: true}, nil
@@ -47,6 +53,17 @@ func (r *MongoTuningReconciler) resolve(ctx context.Context, tuning *v1alpha1.Mo
 		stall = &status.Stall{Reason: refused.Reason, Message: refused.Error()}
 	}
 	return r.revisionInForce(ctx, tuning, stall)
+}
+
+// invalidWindows refuses windows whose form is right and that can still not be read.
+func invalidWindows(spec *v1alpha1.RolloutSpec, now time.Time) *status.Stall {
+	if spec == nil {
+		return nil
+	}
+	if _, problems := window.Parse(spec.Windows, now); len(problems) > 0 {
+		return &status.Stall{Reason: v1alpha1.ReasonInvalidSpec, Message: strings.Join(problems, "; ")}
+	}
+	return nil
 }
 
 // baseProfile fetches the profile that is referred to; nil when none is.

@@ -88,7 +88,7 @@ func (r *MongoTuningReconciler) recordRevision(ctx context.Context, want wanted)
 		return fmt.Errorf("record revision %s: %w", want.revision, err)
 	}
 	for len(kept) >= keptRevisions {
-		if revisions := want.tuning.Status.Revisions; kept[0].Name != revisions.Current && kept[0].Name != revisions.Verified {
+		if revisions := want.tuning.Status.Revisions; !slices.Contains([]string{revisions.Current, revisions.Verified, revisions.Previous}, kept[0].Name) {
 			if err := r.Delete(ctx, &kept[0]); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("forget revision %s: %w", kept[0].Name, err)
 			}

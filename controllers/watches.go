@@ -3,6 +3,7 @@
 package controllers
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mongotuning/mongotuning/internal/observed"
+	"github.com/mongotuning/mongotuning/internal/plan"
 )
 
 // watches remember of each cluster since when this process watches it, and which servers answer. They are
@@ -26,6 +28,10 @@ type clusterWatch struct {
 	silence map[string]time.Time
 	// answered are the pods that answered the look before, by the name of the server.
 	answered map[string]string
+	// took is how long the last restart of a member took, by replica set.
+	took map[string]time.Duration
+	// stepDownRefused is when a primary last refused to step down.
+	stepDownRefused time.Time
 	// held tells that the look before was no news: it had a missed answer.
 	held bool
 }
@@ -47,8 +53,12 @@ func (w *watches) note(key types.NamespacedName, seen *observed.Cluster) (missed
 	if before == nil {
 		before = &clusterWatch{began: seen.Now}
 	}
-	now := &clusterWatch{began: before.began, now: seen.Now, silence: map[string]time.Time{}, answered: map[string]string{}}
+	now := &clusterWatch{
+		began: before.began, now: seen.Now, silence: map[string]time.Time{}, answered: map[string]string{},
+		took: map[string]time.Duration{}, stepDownRefused: before.stepDownRefused,
+	}
 	for i := range seen.ReplicaSets {
+		now.took[seen.ReplicaSets[i].Name] = cmp.Or(before.ended(seen.ReplicaSets[i], seen.Now), before.took[seen.ReplicaSets[i].Name])
 		for j := range seen.ReplicaSets[i].Members {
 			if member := &seen.ReplicaSets[i].Members[j]; now.follow(member, before) {
 				missed = append(missed, member.Name)
@@ -86,13 +96,37 @@ func (w *clusterWatch) follow(member *observed.Member, before *clusterWatch) (mi
 	return member.Pod.Ready && !member.Pod.Terminating && before.answered[member.Name] == member.Pod.UID
 }
 
-func (w *watches) since(key types.NamespacedName) time.Time {
+// ended is how long a member was silent that answers again, 0 when there is none.
+func (w *clusterWatch) ended(set observed.ReplicaSet, now time.Time) time.Duration {
+	for _, member := range set.Members {
+		if since, wasSilent := w.silence[member.Name]; wasSilent && member.Serves() {
+			return now.Sub(since)
+		}
+	}
+	return 0
+}
+
+// refuseStepDown notes that a primary refused to step down.
+func (w *watches) refuseStepDown(key types.NamespacedName, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if watch := w.clusters[key]; watch != nil {
-		return watch.began
+		watch.stepDownRefused = now
 	}
-	return time.Time{}
+}
+
+// tell puts what is remembered into what a decision is made from.
+func (w *watches) tell(key types.NamespacedName, cluster *plan.Cluster) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	watch := w.clusters[key]
+	if watch == nil {
+		return
+	}
+	cluster.WatchedSince, cluster.StepDownRefused = watch.began, watch.stepDownRefused
+	for i := range cluster.ReplicaSets {
+		cluster.ReplicaSets[i].RestartTook = watch.took[cluster.ReplicaSets[i].Name]
+	}
 }
 
 // forget ends the watch over a cluster.

@@ -58,6 +58,26 @@ const (
 	// ReasonVerifying surfaces while values are set and not yet read back.
 	ReasonVerifying = "Verifying"
 
+	// ReasonWaitingForWindow surfaces while a change waits for a window to open; the message says when.
+	ReasonWaitingForWindow = "WaitingForWindow"
+	// ReasonWaitingForSlot surfaces while as many other objects roll out as the operator lets roll out at
+	// once; the message says which.
+	ReasonWaitingForSlot = "WaitingForSlot"
+	// ReasonWaitingForConsent surfaces while a restart needs the proceed annotation, because a limit was
+	// broken before the change began.
+	ReasonWaitingForConsent = "WaitingForConsent"
+	// ReasonWaitingForMigration surfaces while chunks move from or to the shard whose member is next.
+	ReasonWaitingForMigration = "WaitingForMigration"
+	// ReasonWaitingForOplog surfaces while the oplog does not reach back far enough, or is not known to,
+	// for a member to be away for a restart.
+	ReasonWaitingForOplog = "WaitingForOplog"
+	// ReasonWaitingForBudget surfaces while a disruption budget does not allow a restart: somebody else
+	// disturbs the replica set.
+	ReasonWaitingForBudget = "WaitingForBudget"
+	// ReasonStepDownRefused surfaces while a primary refuses to step down because no electable secondary
+	// is caught up.
+	ReasonStepDownRefused = "StepDownRefused"
+
 	// ReasonCanarySoaking surfaces while the canary is held under watch.
 	ReasonCanarySoaking = "CanarySoaking"
 	// ReasonReturning surfaces while changed members are brought back to the last verified revision.
@@ -66,6 +86,12 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonPaused surfaces when a change broke a limit and rollout.onBreach is Pause.
 	ReasonPaused = "Paused"
+	// ReasonWorseThanTwins surfaces in rollout.breachReason when the canary was worse over its soak than
+	// before the change and than its twins.
+	ReasonWorseThanTwins = "WorseThanTwins"
+	// ReasonMemberSilent surfaces in rollout.breachReason when a changed member stayed silent while the
+	// others of its replica set answered.
+	ReasonMemberSilent = "MemberSilent"
 	// ReasonHeldBack surfaces when the profile to change to was taken back on another cluster.
 	ReasonHeldBack = "HeldBack"
 
@@ -76,6 +102,9 @@ const (
 	// ReasonInvalidTuning surfaces when values that came together from profile and overrides contradict
 	// each other or break a limit.
 	ReasonInvalidTuning = "InvalidTuning"
+	// ReasonInvalidSpec surfaces when a field cannot be read although its form is right: a window that
+	// never opens, a time zone that does not exist. The message begins with the path of the field.
+	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonVersionMismatch surfaces when servers answer with another version than the declared one.
 	ReasonVersionMismatch = "VersionMismatch"
 	// ReasonMemberRefusesConfiguration surfaces when mongod exits at start with the rendered file.
@@ -153,7 +182,7 @@ const AnnotationSuspend = "mongotuning.io/suspend"
 const AnnotationRetry = "mongotuning.io/retry"
 
 // AnnotationProceed set to the name of the wanted revision lets it restart members although a limit was
-// broken before the change began.
+// broken before the change began, and lets it begin outside of the windows.
 const AnnotationProceed = "mongotuning.io/proceed"
 
 // Finalizer keeps a deleted MongoTuning until its deletionPolicy and dataRetention are carried out.

@@ -35,6 +35,10 @@ type MongoTuningStatus struct {
 	// +optional
 	Rollout RolloutStatus `json:"rollout,omitempty,omitzero"`
 
+	// waiting is what is waited for, and since when; empty while something is done or nothing is to do.
+	// +optional
+	Waiting *WaitStatus `json:"waiting,omitempty"`
+
 	// lastHandledRetry is the value of the retry annotation that was acted on last.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
@@ -87,6 +91,12 @@ type RevisionsStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Verified string `json:"verified,omitempty"`
+
+	// previous is the revision that was verified before the verified one. rollout.onSteadyBreach Rollback
+	// returns to it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Previous string `json:"previous,omitempty"`
 
 	// failed is the revision that was taken back last.
 	// +optional

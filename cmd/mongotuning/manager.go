@@ -42,7 +42,7 @@ type managerFlags struct {
 	leaderElect                  bool
 	operatorImage, namespace     string
 	clusterDomain                string
-	concurrency                  int
+	concurrency, maxRollouts     int
 	zap                          zap.Options
 }
 
@@ -56,12 +56,16 @@ func parseManagerFlags(args []string) (managerFlags, error) {
 	flags.StringVar(&parsed.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace of this operator (default $POD_NAMESPACE)")
 	flags.StringVar(&parsed.clusterDomain, "cluster-domain", "cluster.local", "DNS suffix of the Kubernetes cluster")
 	flags.IntVar(&parsed.concurrency, "concurrent-reconciles", 16, "how many MongoTunings are looked at at once")
+	flags.IntVar(&parsed.maxRollouts, "max-rollouts", 1, "how many MongoTunings roll out a change at once, so that what breaks one cluster does not meet the next; 0 for no bound")
 	parsed.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return parsed, err
 	}
 	if parsed.operatorImage == "" || parsed.namespace == "" {
 		return parsed, fmt.Errorf("--operator-image and --operator-namespace are needed (or OPERATOR_IMAGE and POD_NAMESPACE)")
+	}
+	if parsed.maxRollouts < 0 {
+		return parsed, fmt.Errorf("--max-rollouts is %d: it must be 0 for no bound, or how many may roll out at once", parsed.maxRollouts)
 	}
 	return parsed, nil
 }
@@ -108,6 +112,7 @@ func runManager(args []string) error {
 		OperatorNamespace: flags.namespace,
 		ClusterDomain:     flags.clusterDomain,
 		Concurrency:       flags.concurrency,
+		MaxRollouts:       flags.maxRollouts,
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up reconciler: %w", err)

@@ -137,8 +137,20 @@ type Look struct {
 	// OplogError says why not.
 	Oplog      *Oplog
 	OplogError string
+	// InInitialSync tells that the member copies all data from another.
+	InInitialSync bool
+	// Migrations are the chunks that move between shards, as a config server knows them. MigrationsError
+	// says why that is not known; both are empty when it was not asked, which only config servers are.
+	Migrations      []Migration
+	MigrationsError string
 	// Peers is how this member sees its replica set, by the address of each member.
 	Peers map[string]Peer
+}
+
+// Migration is a chunk on its way from one shard to another.
+type Migration struct {
+	// Namespace is the collection, From and To are the ids of the shards.
+	Namespace, From, To string
 }
 
 // Optimes are the clock times of operations, zero where the server does not tell.

@@ -87,6 +87,8 @@ type Action struct {
 	Recreate bool
 	// Drift are the values that were changed by hand and that this action corrects or leaves.
 	Drift []Drift
+	// IsOverdue tells that a Stall is a wait that has lasted for too long; it ends by itself.
+	IsOverdue bool
 	// Reason is the condition reason while the action is under way.
 	Reason string
 	// Message says in one sentence what happens, or what is waited for.

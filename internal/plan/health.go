@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/verify"
@@ -15,6 +16,10 @@ type Health struct {
 	// Breach says which limit is broken, in one sentence; empty while none is. A limit that was broken
 	// before a change began is none of that change's.
 	Breach string
+	// BreachReason is the same as the reason of a condition.
+	BreachReason string
+	// Oplog is how far the member's oplog reaches back, 0 while that is not known.
+	Oplog time.Duration
 	// BrokenBefore says the same of such a limit.
 	BrokenBefore string
 	// Unknown says what is not known to be in range: what could not be measured, or is out of range and
@@ -33,14 +38,14 @@ func (c *Cluster) Weigh(gauges verify.ClusterGauges) {
 }
 
 func healthOf(gauges verify.MemberGauges, before []string) Health {
-	health := Health{}
+	health := Health{Oplog: gauges.OplogWindow()}
 	for _, judgement := range gauges.Judgements {
 		switch {
 		case judgement.Verdict != verify.Breached || judgement.Enforcement != v1alpha1.EnforcementEnforce:
 		case slices.Contains(before, judgement.Name):
 			health.BrokenBefore = judgement.Sentence()
 		case health.Breach == "":
-			health.Breach = judgement.Sentence()
+			health.Breach, health.BreachReason = judgement.Sentence(), judgement.Reason()
 		}
 	}
 	if unknown := gauges.Unknown(); unknown != nil {
@@ -49,6 +54,24 @@ func healthOf(gauges verify.MemberGauges, before []string) Health {
 		health.Unknown = fmt.Sprintf("%s, not yet for %s", pending.Sentence(), pending.For)
 	}
 	return health
+}
+
+// baselineOf is what the canary and its twins showed before the change: the members of its shard in the
+// same role.
+func (c Cluster) baselineOf(canary string) []v1alpha1.MemberBaseline {
+	var baseline []v1alpha1.MemberBaseline
+	role := c.Baselines[canary].Role
+	for _, set := range c.ReplicaSets {
+		if !slices.Contains(set.Pods(), canary) {
+			continue
+		}
+		for _, name := range set.Pods() {
+			if known, ok := c.Baselines[name]; ok && known.Role == role {
+				baseline = append(baseline, known)
+			}
+		}
+	}
+	return baseline
 }
 
 // brokenLimits are the names of the limits that are broken anywhere in the cluster.

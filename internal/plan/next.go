@@ -40,6 +40,19 @@ type Cluster struct {
 	Retry string
 	// Proceed tells that the proceed annotation names the wanted revision.
 	Proceed bool
+	// ClosedUntil is when the next window for a change opens, zero while one is open.
+	ClosedUntil time.Time
+	// NoSlot says why no other change may travel now; empty when one may.
+	NoSlot string
+	// StepDownRefused is when a primary last refused to step down, as far as this operator knows.
+	StepDownRefused time.Time
+	// BaselineTime is how long the operator has to look before a change may begin.
+	BaselineTime time.Duration
+	// Baselines are the means of the last looks at each member, by pod.
+	Baselines map[string]v1alpha1.MemberBaseline
+	// Worse says in what the canary was worse over its soak than before and than its twins; empty while it
+	// was not, or is not known to be.
+	Worse string
 	// HeldBack says why the wanted revision is not begun; empty when it may be.
 	HeldBack string
 	// Trials are the trial starts that were made, by the name of the file that was tried.
@@ -74,6 +87,8 @@ type ReplicaSet struct {
 	Targets map[string]Target
 	// Health of the members, by pod.
 	Health map[string]Health
+	// RestartTook is how long a member of the set was away for its last restart, 0 while none was seen.
+	RestartTook time.Duration
 	// Hosts are the addresses of the members, by pod.
 	Hosts map[string]string
 	// Verdicts over the members, by pod.
@@ -94,26 +109,25 @@ type Target struct {
 // Next chooses the next action. Bringing replica sets into being comes first, since nothing else can
 // be done to them; then the declared tuning travels from set to set; then the routers are looked at.
 func Next(cluster Cluster) Action {
-	forming := cluster.form()
+	return cluster.withSlot(cluster.next())
+}
+
+func (c Cluster) next() Action {
+	forming := c.form()
 	if forming.IsAct() {
 		return forming
 	}
-	if forming.Kind == Nothing || cluster.Progress.Rollout.Step != "" {
-		if action := cluster.supervise(); action.Kind != Nothing {
+	if forming.Kind == Nothing || c.Progress.Rollout.Step != "" {
+		if action := c.supervise(); action.Kind != Nothing {
 			return action
 		}
 	}
-	hosts := cluster.tuneHosts()
+	hosts := c.tuneHosts()
 	if hosts.IsAct() {
 		return hosts
 	}
-	for _, set := range cluster.ReplicaSets {
-		if !set.Seen.Initiated() {
-			continue
-		}
-		if action := rollout(cluster, set); action.Kind != Nothing {
-			return action
-		}
+	if action := c.travel(); action.Kind != Nothing {
+		return action
 	}
 	if forming.Kind != Nothing {
 		return forming
@@ -121,12 +135,45 @@ func Next(cluster Cluster) Action {
 	if hosts.Kind != Nothing {
 		return hosts
 	}
-	for _, next := range []func() Action{cluster.keepApp, cluster.goOn, func() Action { return awaitMongos(cluster) }, cluster.confirm} {
+	for _, next := range []func() Action{c.keepApp, c.goOn, func() Action { return awaitMongos(c) }, c.confirm} {
 		if action := next(); action.Kind != Nothing {
 			return action
 		}
 	}
-	return cluster.settled()
+	return c.settled()
+}
+
+// travel brings the sets to what they are held to, in their order: a set has to be done before the next
+// one begins, and during the step for other shards as many may be under way as the policy lets.
+func (c Cluster) travel() Action {
+	waiting, underWay := Action{Kind: Nothing}, 0
+	for _, set := range c.ReplicaSets {
+		if !set.Seen.Initiated() {
+			continue
+		}
+		action := rollout(c, set)
+		if action.Kind == Nothing {
+			continue
+		}
+		if action.Kind != Wait {
+			return action
+		}
+		if waiting.Kind == Nothing {
+			waiting = action
+		}
+		if underWay++; underWay >= c.parallel() || set.Component != v1alpha1.ComponentShardMember {
+			break
+		}
+	}
+	return waiting
+}
+
+// parallel is how many sets may be under way at once.
+func (c Cluster) parallel() int {
+	if c.Progress.Rollout.Step == v1alpha1.StepOtherShards {
+		return max(1, c.Policy.Shards)
+	}
+	return 1
 }
 
 // form brings the replica sets into being. An act for any of them comes before a wait for another.
@@ -209,6 +256,8 @@ func why(member observed.Member) string {
 		return member.Pod.Trouble
 	case member.Look.Error != "":
 		return member.Look.Error
+	case member.Look.InInitialSync:
+		return "it is in initial sync"
 	case member.Look.State == observed.StateOther:
 		return "it is starting or recovering"
 	case member.Look.State == observed.StateUninitiated:

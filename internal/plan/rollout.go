@@ -3,11 +3,9 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
@@ -192,56 +190,15 @@ func (s ReplicaSet) awaitMember(member observed.Member) Action {
 	return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "waiting for member %s: %s", member.Name, why(member))
 }
 
-// restartNeedsConsent says why nobody is restarted for a change that began while a limit was broken: it
-// may be the cure, and a restart may be the last straw. A return asks nobody.
-func (c Cluster) restartNeedsConsent() string {
-	rollout := c.Progress.Rollout
-	returning := rollout.Step == v1alpha1.StepReturning || rollout.Step == v1alpha1.StepReturned
-	if len(rollout.BreachedBefore) == 0 || returning || c.Proceed {
-		return ""
-	}
-	return fmt.Sprintf("limit %s was broken before the change began; set the annotation %s=%s to restart members all the same",
-		rollout.BreachedBefore[0], v1alpha1.AnnotationProceed, c.Revision)
-}
-
-// maxLag is how far behind a secondary may be when another member is taken away. Heartbeats make the
-// figure uncertain by two to three seconds.
-const maxLag = 10 * time.Second
-
 // restart takes one member away from its clients, if every gate is open.
 func (s ReplicaSet) restart(cluster Cluster, member observed.Member) Action {
-	if closed := cmp.Or(cluster.restartNeedsConsent(), s.closedGate(member)); closed != "" {
-		return s.memberAction(Wait, member, v1alpha1.ReasonWaitingForMembers, "%s has to restart and waits: %s", member.Name, closed)
+	for _, gate := range []gate{cluster.hasConsent(), s.mayLeave(cluster, member)} {
+		if gate.isClosed() {
+			return s.memberAction(Wait, member, gate.reason, "%s has to restart and waits: %s", member.Name, gate.says)
+		}
 	}
 	if member.Look.State == observed.StatePrimary && s.Members > 1 {
-		return s.memberAction(StepDown, member, v1alpha1.ReasonRestarting, "asking primary %s to step down before its restart", member.Name)
+		return s.stepDown(cluster, member, "asking primary %s to step down before its restart", member.Name)
 	}
 	return s.memberAction(Restart, member, v1alpha1.ReasonRestarting, "restarting %s", member.Name)
-}
-
-// closedGate says why the member may not be taken away now; empty when it may. No answer is never
-// taken for a good one.
-func (s ReplicaSet) closedGate(member observed.Member) string {
-	if s.Seen.Primary() == nil {
-		return "the replica set has no primary"
-	}
-	for _, other := range s.Seen.Members {
-		if other.Name == member.Name {
-			continue
-		}
-		if !other.Serves() {
-			return other.Name + " does not serve (" + why(other) + ")"
-		}
-		if !other.Pod.Ready {
-			return other.Name + " is not ready"
-		}
-		lag, known := s.Seen.Lag(s.Hosts[other.Name])
-		switch {
-		case !known:
-			return "the primary does not say how far " + other.Name + " is"
-		case lag > maxLag:
-			return other.Name + " is " + lag.Round(time.Second).String() + " behind, the limit is " + maxLag.String()
-		}
-	}
-	return ""
 }

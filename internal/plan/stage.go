@@ -24,17 +24,34 @@ type Policy struct {
 	Soak, LeadSoak time.Duration
 	// CanaryLeads says when the canary has to lead before the change spreads.
 	CanaryLeads v1alpha1.CanaryLeads
-	// Return tells whether a breach takes the change back rather than pausing it.
-	Return bool
+	// Return tells whether a breach takes the change back rather than pausing it, SteadyReturn whether one
+	// outside of a change takes the verified revision back.
+	Return, SteadyReturn bool
+	// AllowedWorsening is by how many percent a canary may be worse than before and than its twins.
+	AllowedWorsening float64
+	// Shards is how many shards get a change at the same time.
+	Shards int
+	// WaitDeadline is how long a change may wait at a closed gate before that is a stall.
+	WaitDeadline time.Duration
 }
 
 // defaultSoak is how long a canary is watched when nobody says: long enough for a few checkpoints and
 // evictions under ordinary load.
 const defaultSoak = 300 * time.Second
 
+const (
+	// defaultWorsening lets ordinary differences between members pass, and no doubling.
+	defaultWorsening = 50
+	// defaultWaitDeadline is longer than a large member takes to recover and to catch up.
+	defaultWaitDeadline = 30 * time.Minute
+)
+
 // PolicyOf fills in the defaults of a spec.
 func PolicyOf(spec *v1alpha1.RolloutSpec) Policy {
-	policy := Policy{Soak: defaultSoak, LeadSoak: defaultSoak, CanaryLeads: v1alpha1.CanaryLeadsWhenRestarting, Return: true}
+	policy := Policy{
+		Soak: defaultSoak, LeadSoak: defaultSoak, CanaryLeads: v1alpha1.CanaryLeadsWhenRestarting, Return: true,
+		AllowedWorsening: defaultWorsening, Shards: 1, WaitDeadline: defaultWaitDeadline,
+	}
 	if spec == nil {
 		return policy
 	}
@@ -52,7 +69,17 @@ func PolicyOf(spec *v1alpha1.RolloutSpec) Policy {
 	if spec.CanaryLeads != "" {
 		policy.CanaryLeads = spec.CanaryLeads
 	}
+	if spec.AllowedWorseningPercent != nil {
+		policy.AllowedWorsening = float64(*spec.AllowedWorseningPercent)
+	}
+	if spec.MaxShardsInParallel != nil {
+		policy.Shards = int(*spec.MaxShardsInParallel)
+	}
+	if spec.WaitDeadlineSeconds != nil {
+		policy.WaitDeadline = time.Duration(*spec.WaitDeadlineSeconds) * time.Second
+	}
 	policy.Return = spec.OnBreach != v1alpha1.OnBreachPause
+	policy.SteadyReturn = spec.OnSteadyBreach == v1alpha1.OnSteadyBreachRollback
 	return policy
 }
 
@@ -60,8 +87,9 @@ func PolicyOf(spec *v1alpha1.RolloutSpec) Policy {
 type Progress struct {
 	// Rollout on its way; its Step is empty while there is none.
 	Rollout v1alpha1.RolloutStatus
-	// Verified is the revision to return to, empty before the first one; Failed the one taken back last.
-	Verified, Failed string
+	// Verified is the revision to return to, empty before the first one; Previous the one that was verified
+	// before it, Failed the one taken back last.
+	Verified, Previous, Failed string
 	// Retried is the value of the retry annotation that was handled last.
 	Retried string
 }
@@ -124,9 +152,13 @@ func (c Cluster) begin() Action {
 	if c.HeldBack != "" && c.Retry == progress.Retried {
 		return Action{Kind: Stall, Reason: v1alpha1.ReasonHeldBack, Message: c.HeldBack}
 	}
-	canary, closed := c.pickCanary()
-	if closed != "" {
-		return Action{Kind: Wait, Reason: v1alpha1.ReasonWaitingForMembers, Message: "a change waits to begin: " + closed}
+	// A change that takes the place of another one on its way has begun with it.
+	if gate := c.inWindow(); gate.isClosed() && !IsTravelling(rollout.Step) {
+		return Action{Kind: Wait, Reason: gate.reason, Message: "a change waits to begin: " + gate.says}
+	}
+	canary, gate := c.pickCanary()
+	if gate.isClosed() {
+		return Action{Kind: Wait, Reason: gate.reason, Message: "a change waits to begin: " + gate.says}
 	}
 	progress.Retried = c.Retry
 	// The cure is not forbidden: what is broken already does not speak against a change.
@@ -134,53 +166,93 @@ func (c Cluster) begin() Action {
 	if c.First != v1alpha1.StepCanary {
 		return c.turn(progress, v1alpha1.ReasonApplying, "revision %s changes nothing on shard members and begins with step %s", c.Revision, c.First)
 	}
-	progress.Rollout.Canary = canary
+	progress.Rollout.Canary, progress.Rollout.Baseline = canary, c.baselineOf(canary)
 	return c.turn(progress, v1alpha1.ReasonApplying, "revision %s goes to the canary %s first", c.Revision, canary)
 }
 
 // pickCanary chooses the secondary that a hand-off of the lead will choose: all members have the same
-// priority, so it is the one with the lowest id. A set of one member has only its primary. The second
-// answer says why nobody can be chosen now.
-func (c Cluster) pickCanary() (canary, closed string) {
+// priority, so it is the one with the lowest id. A set of one member has only its primary. A member that
+// the change before has taken down is the canary of the next: it is disturbed already, and the new
+// change may be what brings it back. The gate says why nobody can be chosen now.
+func (c Cluster) pickCanary() (canary string, gate gate) {
+	down := c.takenDown()
 	for _, set := range c.ReplicaSets {
 		if set.Seen.Primary() == nil {
-			return "", "replica set " + set.Name + " has no primary"
+			return "", closed(v1alpha1.ReasonWaitingForMembers, "replica set %s has no primary", set.Name)
 		}
 		for _, member := range set.Seen.Members {
-			if !member.Serves() {
-				return "", member.Name + " does not serve (" + why(member) + ")"
+			if !member.Serves() && member.Name != down {
+				return "", closed(v1alpha1.ReasonWaitingForMembers, "%s does not serve (%s)", member.Name, why(member))
 			}
 		}
 	}
-	index := min(int(c.Policy.CanaryShard), len(c.ReplicaSets)-2)
-	members := c.ReplicaSets[index].Seen.Members
-	for _, member := range members {
-		if member.Look.State == observed.StateSecondary {
-			return member.Name, ""
-		}
+	set := c.ReplicaSets[min(int(c.Policy.CanaryShard), len(c.ReplicaSets)-2)]
+	members := set.Seen.Members
+	index := max(0, slices.IndexFunc(members, func(member observed.Member) bool { return member.Look.State == observed.StateSecondary }))
+	switch {
+	case down != "" && c.First == v1alpha1.StepCanary:
+		return down, gate
+	case c.First != v1alpha1.StepCanary:
+		return "", gate
+	case c.Now.Sub(c.WatchedSince) < c.BaselineTime:
+		return "", closed(v1alpha1.ReasonWaitingForMembers, "the operator has just begun to look; it looks for %s first to know what the members are like", c.BaselineTime)
 	}
-	return members[0].Name, ""
+	if gate := set.canStandIn(members[index]); gate.isClosed() {
+		return "", gate
+	}
+	canary = members[index].Name
+	if gate = set.mayLeave(c, members[index]); gate.reason == v1alpha1.ReasonWaitingForOplog && !c.Restarts {
+		// What is set online takes nobody away.
+		gate = openGate
+	}
+	return canary, gate
 }
 
-// broken says what broke on a member that has the change; empty while nothing did.
-func (c Cluster) broken() string {
+// takenDown is the member that a change on its way has reached and that does not serve, empty when there
+// is none. Were it a config server, a change of shard members waits for it.
+func (c Cluster) takenDown() string {
+	if !IsTravelling(c.Progress.Rollout.Step) {
+		return ""
+	}
+	for _, set := range c.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			isShard := set.Component == v1alpha1.ComponentShardMember
+			if !member.Serves() && set.Targets[member.Name].Changed && isShard == (c.First == v1alpha1.StepCanary) {
+				return member.Name
+			}
+		}
+	}
+	return ""
+}
+
+// breach is what stops a change: a reason that programs may compare, and a sentence.
+type breach struct {
+	reason, says string
+}
+
+// broken says what broke on a member that has the change; it says nothing while nothing did.
+func (c Cluster) broken() breach {
 	for _, set := range c.ReplicaSets {
 		for _, member := range set.Seen.Members {
 			if !set.Targets[member.Name].Changed {
 				continue
 			}
-			if breach := set.Health[member.Name].Breach; breach != "" {
-				return breach
+			if health := set.Health[member.Name]; health.Breach != "" {
+				return breach{health.BreachReason, health.Breach}
 			}
 			if refuses, action := set.refusesConfiguration(member); refuses {
-				return action.Message
+				return breach{action.Reason, action.Message}
 			}
 			if member.Silent > maxSilence && set.othersServe(member) {
-				return fmt.Sprintf("%s does not answer for more than %s while the others of its replica set do (%s)", member.Name, maxSilence, why(member))
+				return breach{v1alpha1.ReasonMemberSilent, fmt.Sprintf(
+					"%s does not answer for more than %s while the others of its replica set do (%s)", member.Name, maxSilence, why(member))}
 			}
 		}
 	}
-	return ""
+	if c.Worse != "" && c.Progress.Rollout.Step == v1alpha1.StepCanarySoak {
+		return breach{v1alpha1.ReasonWorseThanTwins, c.Worse}
+	}
+	return breach{}
 }
 
 // maxSilence is how long a changed member may be silent while the others of its set answer.
@@ -196,15 +268,15 @@ func (s ReplicaSet) othersServe(member observed.Member) bool {
 }
 
 // halt takes a broken change back, or pauses it.
-func (c Cluster) halt(breach string) Action {
+func (c Cluster) halt(breach breach) Action {
 	progress := c.Progress
-	progress.Rollout.Breach = breach
+	progress.Rollout.Breach, progress.Rollout.BreachReason = breach.says, breach.reason
 	if !c.Policy.Return {
-		return c.turn(progress, v1alpha1.ReasonPaused, "pausing revision %s: %s", c.Revision, breach)
+		return c.turn(progress, v1alpha1.ReasonPaused, "pausing revision %s: %s", c.Revision, breach.says)
 	}
 	progress.Rollout.Step = v1alpha1.StepReturning
 	progress.Failed = c.Revision
-	return c.turn(progress, v1alpha1.ReasonReturning, "taking revision %s back: %s", c.Revision, breach)
+	return c.turn(progress, v1alpha1.ReasonReturning, "taking revision %s back: %s", c.Revision, breach.says)
 }
 
 // supervise is what a change on its way asks for before any member is looked at: begin, take back,
@@ -214,14 +286,38 @@ func (c Cluster) supervise() Action {
 		return action
 	}
 	rollout := c.Progress.Rollout
-	if slices.Contains([]v1alpha1.RolloutStep{"", v1alpha1.StepReturning, v1alpha1.StepReturned}, rollout.Step) {
-		return Action{Kind: Nothing}
+	if !IsTravelling(rollout.Step) {
+		return c.returnSteady()
 	}
 	if rollout.Breach != "" {
 		return Action{Kind: Stall, Reason: v1alpha1.ReasonPaused, Message: "paused, since rollout.onBreach is Pause: " + rollout.Breach}
 	}
-	if breach := c.broken(); breach != "" {
+	if breach := c.broken(); breach.says != "" {
 		return c.halt(breach)
+	}
+	return Action{Kind: Nothing}
+}
+
+// returnSteady takes the verified revision back to the one verified before it when a limit breaks while
+// no change is on its way, where somebody asked for that.
+func (c Cluster) returnSteady() Action {
+	progress := c.Progress
+	if !c.Policy.SteadyReturn || progress.Rollout.Step != "" || progress.Verified != c.Revision || progress.Previous == "" {
+		return Action{Kind: Nothing}
+	}
+	for _, set := range c.ReplicaSets {
+		for _, member := range set.Seen.Members {
+			health := set.Health[member.Name]
+			if health.Breach == "" {
+				continue
+			}
+			progress.Rollout = v1alpha1.RolloutStatus{
+				Revision: c.Revision, Step: v1alpha1.StepReturning, Breach: health.Breach, BreachReason: health.BreachReason,
+			}
+			progress.Verified, progress.Previous, progress.Failed = progress.Previous, "", c.Revision
+			return c.turn(progress, v1alpha1.ReasonReturning,
+				"taking revision %s back to %s, as rollout.onSteadyBreach asks: %s", c.Revision, progress.Verified, health.Breach)
+		}
 	}
 	return Action{Kind: Nothing}
 }
@@ -346,10 +442,10 @@ func (c Cluster) handOver() Action {
 	case primary == nil:
 		return set.action(Wait, v1alpha1.ReasonWaitingForMembers, "replica set %s has no primary", set.Name)
 	}
-	if closed := set.closedGate(*primary); closed != "" {
-		return set.memberAction(Wait, canary, v1alpha1.ReasonWaitingForMembers, "the canary %s waits to lead: %s", canary.Name, closed)
+	if gate := set.mayLeave(c, *primary); gate.isClosed() {
+		return set.memberAction(Wait, canary, gate.reason, "the canary %s waits to lead: %s", canary.Name, gate.says)
 	}
-	return set.memberAction(StepDown, *primary, v1alpha1.ReasonRestarting, "asking primary %s to step down, so that the canary %s leads", primary.Name, canary.Name)
+	return set.stepDown(c, *primary, "asking primary %s to step down, so that the canary %s leads", primary.Name, canary.Name)
 }
 
 // confirm makes the wanted revision the verified one once everything is in range.
@@ -369,6 +465,7 @@ func (c Cluster) confirm() Action {
 		}
 	}
 	progress := c.Progress
+	progress.Previous = progress.Verified
 	progress.Rollout, progress.Verified, progress.Failed = v1alpha1.RolloutStatus{}, c.Revision, ""
 	return c.turn(progress, v1alpha1.ReasonVerified, "revision %s is in force, proved and in range on every member", c.Revision)
 }

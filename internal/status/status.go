@@ -71,6 +71,7 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 			meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionHostTuned)
 		}
 	}
+	status.Waiting = waiting(old.Waiting, facts)
 	for _, condition := range conditions(facts) {
 		if condition.Reason == v1alpha1.ReasonFirstSample && meta.IsStatusConditionTrue(status.Conditions, condition.Type) {
 			// An operator or a server that has just started has one sample: no news, the next look has two.
@@ -95,6 +96,19 @@ func Compute(old v1alpha1.MongoTuningStatus, facts Facts) v1alpha1.MongoTuningSt
 	return status
 }
 
+// waiting is what is waited for; a wait for the same reason goes on since when it began.
+func waiting(before *v1alpha1.WaitStatus, facts Facts) *v1alpha1.WaitStatus {
+	isWait := facts.Action.Kind == plan.Wait || facts.Action.IsOverdue
+	switch {
+	case !isWait || facts.Stall != nil || facts.Suspended:
+		return nil
+	case before != nil && before.Reason == facts.Action.Reason:
+		return before
+	default:
+		return &v1alpha1.WaitStatus{Reason: facts.Action.Reason, Since: metav1.NewTime(facts.Now.Truncate(time.Second))}
+	}
+}
+
 func recordProgress(status *v1alpha1.MongoTuningStatus, facts Facts) {
 	progress := facts.progress()
 	if progress.Failed != "" && status.Revisions.Failed != progress.Failed {
@@ -105,6 +119,7 @@ func recordProgress(status *v1alpha1.MongoTuningStatus, facts Facts) {
 	}
 	status.Rollout = progress.Rollout
 	status.Revisions.Verified, status.Revisions.Failed = progress.Verified, progress.Failed
+	status.Revisions.Previous = progress.Previous
 	status.LastHandledRetry = progress.Retried
 }
 
@@ -112,7 +127,7 @@ func recordProgress(status *v1alpha1.MongoTuningStatus, facts Facts) {
 func ProgressOf(status v1alpha1.MongoTuningStatus) plan.Progress {
 	return plan.Progress{
 		Rollout: status.Rollout, Verified: status.Revisions.Verified, Failed: status.Revisions.Failed,
-		Retried: status.LastHandledRetry,
+		Previous: status.Revisions.Previous, Retried: status.LastHandledRetry,
 	}
 }
 

@@ -2,7 +2,11 @@
 
 package verify
 
-import v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+import (
+	"time"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+)
 
 // oplogWindow is the time between the oldest and the newest entry of the oplog: a member that is away
 // for longer has to copy all data anew. It costs a command, so it is read every two minutes. An oplog
@@ -25,6 +29,22 @@ var oplogWindow = Gauge{
 		return reading
 	},
 }
+
+// OplogWindow is how far the member's oplog reaches back, 0 while that is not known. One that nothing was
+// dropped from is as long as the member's life, and never a reason to wait.
+func (m MemberGauges) OplogWindow() time.Duration {
+	switch measurement := m.measurement(v1alpha1.GaugeOplogWindow); {
+	case measurement.State == Exempt:
+		return endless
+	case measurement.State == Measured:
+		return max(time.Second, time.Duration(measurement.Value*float64(time.Second)))
+	default:
+		return 0
+	}
+}
+
+// endless is longer than any restart takes.
+const endless = 365 * 24 * time.Hour
 
 func (s Subject) oplogError() string {
 	if said := s.Member.Look.OplogError; said != "" {

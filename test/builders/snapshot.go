@@ -276,13 +276,13 @@ func HasTheChange(set *plan.ReplicaSet, member *observed.Member) {
 // Breaks says that a gauge of the member breaks a limit.
 func Breaks(limit string) Fact {
 	return func(set *plan.ReplicaSet, member *observed.Member) {
-		set.Health[member.Name] = plan.Health{Breach: limit}
+		set.Health[member.Name] = plan.Health{Breach: limit, BreachReason: v1alpha1.ReasonGaugeOutOfRange, Oplog: set.Health[member.Name].Oplog}
 	}
 }
 
 // CannotBeMeasured says that a gauge of the member is not known.
 func CannotBeMeasured(set *plan.ReplicaSet, member *observed.Member) {
-	set.Health[member.Name] = plan.Health{Unknown: "two samples are needed"}
+	set.Health[member.Name] = plan.Health{Unknown: "two samples are needed", Oplog: set.Health[member.Name].Oplog}
 }
 
 // IsSilentFor says that the member has not answered for so long.

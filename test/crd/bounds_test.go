@@ -30,6 +30,7 @@ type bound struct {
 func allBounds() []bound {
 	return slices.Concat(
 		clusterBounds(),
+		rolloutBounds(),
 		verificationBounds(),
 		storageBounds("spec.shards.storage"),
 		storageBounds("spec.configServers.storage"),
@@ -64,11 +65,6 @@ func clusterBounds() []bound {
 		values("MongoTuning", "spec.deletionPolicy", "Delete", "Orphan"),
 		values("MongoTuning", "spec.dataRetention", "Retain", "Delete"),
 		values("MongoTuning", "spec.driftPolicy", "Correct", "Report"),
-		beside(number("MongoTuning", "spec.rollout.canary.shardIndex", 0, 63, 1), fields{"spec.shards.count": 64}),
-		number("MongoTuning", "spec.rollout.canary.soakSeconds", 0, 2592000, 1),
-		number("MongoTuning", "spec.rollout.leadSoakSeconds", 0, 2592000, 1),
-		values("MongoTuning", "spec.rollout.canaryLeads", "WhenRestarting", "Always", "Never"),
-		values("MongoTuning", "spec.rollout.onBreach", "Rollback", "Pause"),
 	}
 }
 

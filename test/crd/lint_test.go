@@ -35,6 +35,7 @@ var exceptions = []exception{
 	{"maxlength", "status.rollout.since", "a time, which has a format"},
 	{"maxlength", "status.breaches.since", "a time, which has a format"},
 	{"maxlength", "status.hostTuning.nodes.reportTime", "a time, which has a format"},
+	{"maxlength", "status.waiting.since", "a time, which has a format"},
 }
 
 // finding is one broken API rule.

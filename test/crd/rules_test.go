@@ -38,6 +38,7 @@ type change struct {
 func allRules() []rule {
 	return slices.Concat(
 		clusterRules(),
+		rolloutRules(),
 		verificationRules(),
 		profileRules(),
 		storageRules("spec.shards.storage"),

@@ -6,10 +6,13 @@ package integration
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/mongotuning/mongotuning/controllers"
 	"github.com/mongotuning/mongotuning/internal/catalog"
+	"github.com/mongotuning/mongotuning/internal/mongodb"
 	"github.com/mongotuning/mongotuning/internal/naming"
 	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/test/scripted"
@@ -72,7 +75,14 @@ func (d *databases) Set(_ context.Context, server controllers.Server, _ controll
 }
 
 func (d *databases) StepDown(_ context.Context, server controllers.Server, _ controllers.Credentials) error {
-	return d.journal.write("step down", func() error { return d.servers.StepDown(server.PodUID) })
+	return d.journal.write("step down", func() error {
+		if err := d.servers.StepDown(server.PodUID); errors.Is(err, scripted.ErrNotCaughtUp) {
+			return fmt.Errorf("%w: %w", mongodb.ErrExceededTimeLimit, err)
+		} else if err != nil {
+			return err
+		}
+		return nil
+	})
 }
 
 func (d *databases) Forget(context.Context, string, map[string]bool) {}

@@ -29,6 +29,8 @@ type Cluster struct {
 	Refused map[string]bool
 	// Broken are members whose gauges break a limit, and why.
 	Broken map[string]string
+	// Oplog is how far every oplog reaches back.
+	Oplog time.Duration
 	// Progress is what status remembers of changes.
 	Progress plan.Progress
 
@@ -68,7 +70,7 @@ const (
 // NewCluster is a MongoTuning of which nothing exists yet.
 func NewCluster(wanted desired.Cluster) *Cluster {
 	return &Cluster{
-		Desired: wanted, Servers: NewServers(), Refused: map[string]bool{}, Broken: map[string]string{},
+		Desired: wanted, Servers: NewServers(), Refused: map[string]bool{}, Broken: map[string]string{}, Oplog: 24 * time.Hour,
 		objects: map[string]*objects{}, trials: map[string]observed.Trial{},
 		revisions: map[string]desired.Cluster{}, silent: map[string]time.Duration{}, now: optimeOfPrimary,
 	}
@@ -297,7 +299,7 @@ func (c *Cluster) Judged() plan.Cluster {
 	judged.WatchedSince = optimeOfPrimary
 	for _, set := range judged.ReplicaSets {
 		for _, pod := range set.Pods() {
-			set.Health[pod] = plan.Health{Breach: c.Broken[pod]}
+			set.Health[pod] = plan.Health{Breach: c.Broken[pod], Oplog: c.Oplog}
 		}
 	}
 	return judged

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mongotuning/mongotuning/internal/catalog"
 	"github.com/mongotuning/mongotuning/internal/observed"
@@ -34,6 +35,10 @@ func (s *Servers) Look(uid, password string) observed.Look {
 	}
 	look.Process = running.answers()
 	look.Peers = s.peers(running.Set)
+	look.Oplog = &observed.Oplog{First: optimeOfPrimary.Add(-oplogWindow), Last: optimeOfPrimary}
+	if s.migrates && look.State == observed.StatePrimary && len(s.shards) > 0 {
+		look.Migrations = []observed.Migration{{Namespace: "shop.orders", From: s.shards[0], To: s.shards[len(s.shards)-1]}}
+	}
 	return look
 }
 
@@ -171,11 +176,17 @@ func (s *Servers) StepDown(uid string) error {
 		return nil
 	}
 	for _, other := range s.running(running.Set) {
-		if other != running && s.lags[other.Pod] == 0 && !s.silent[other.Pod] {
+		if !s.stuck && other != running && s.lags[other.Pod] == 0 && !s.silent[other.Pod] {
 			s.set(running.Set).primary = other.Pod
 			s.act("StepDown %s", running.Pod)
 			return nil
 		}
 	}
-	return errors.New("no secondary has caught up")
+	return ErrNotCaughtUp
 }
+
+// ErrNotCaughtUp is a step down that a primary refused.
+var ErrNotCaughtUp = errors.New("no secondary has caught up")
+
+// oplogWindow is how far the oplogs reach back.
+const oplogWindow = 24 * time.Hour

@@ -35,6 +35,8 @@ type Servers struct {
 	acts      []string
 	lags      map[string]time.Duration
 	silent    map[string]bool
+	migrates  bool
+	stuck     bool
 }
 
 // replicaSet is what the volumes of a set keep, and who leads it.
@@ -130,6 +132,20 @@ func (s *Servers) Unsilence(pod string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.silent, pod)
+}
+
+// Migrate lets chunks move between the first and the last shard, or ends that.
+func (s *Servers) Migrate(moving bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.migrates = moving
+}
+
+// RefuseStepDowns lets primaries refuse to step down although their secondaries look caught up, or ends that.
+func (s *Servers) RefuseStepDowns(refuse bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stuck = refuse
 }
 
 // SetByHand brings a WiredTiger string into force on a member, as a person at a shell would.
