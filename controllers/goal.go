@@ -68,6 +68,7 @@ func (r *MongoTuningReconciler) judge(ctx context.Context, tuning *v1alpha1.Mong
 	cluster.BaselineTime = baselineLooks * verify.Period(tuning.Spec.Verification)
 	cluster.ClosedUntil = closedUntil(tuning.Spec.Rollout, seen.Now)
 	cluster.Weigh(r.gauges.judge(tuning, goal, cluster))
+	r.gauges.compare(key, &cluster, goal.Cluster.Resolved.Version.Line())
 	cluster.Settled = status.Settled(tuning.Status, goal.Revision)
 	cluster.ReportDrift = tuning.Spec.DriftPolicy == v1alpha1.DriftPolicyReport
 	cluster.Proceed = tuning.Annotations[v1alpha1.AnnotationProceed] == goal.Revision

@@ -56,19 +56,29 @@ func healthOf(gauges verify.MemberGauges, before []string) Health {
 	return health
 }
 
-// baselineOf is what the canary and its twins showed before the change: the members of its shard in the
-// same role.
+// baselineOf is what the canary and its twins, the members of its shard in the same role, showed before
+// the change: the gauges that are compared, and those whose limits are broken.
 func (c Cluster) baselineOf(canary string) []v1alpha1.MemberBaseline {
+	broken := map[v1alpha1.Gauge]bool{}
+	for _, member := range c.Gauges.Members {
+		for _, judgement := range member.Judgements {
+			broken[judgement.Gauge] = broken[judgement.Gauge] || judgement.Verdict == verify.Breached
+		}
+	}
 	var baseline []v1alpha1.MemberBaseline
-	role := c.Baselines[canary].Role
 	for _, set := range c.ReplicaSets {
 		if !slices.Contains(set.Pods(), canary) {
 			continue
 		}
 		for _, name := range set.Pods() {
-			if known, ok := c.Baselines[name]; ok && known.Role == role {
-				baseline = append(baseline, known)
+			known := c.Baselines[name]
+			if known.Member == "" || known.Role != c.Baselines[canary].Role {
+				continue
 			}
+			known.Gauges = slices.DeleteFunc(slices.Clone(known.Gauges), func(mean v1alpha1.GaugeMean) bool {
+				return !verify.IsCompared(mean.Gauge) && !broken[mean.Gauge]
+			})
+			baseline = append(baseline, known)
 		}
 	}
 	return baseline

@@ -395,14 +395,27 @@ func (c Cluster) soak(asked time.Duration) Action {
 			return Action{Kind: Wait, Reason: v1alpha1.ReasonCanarySoaking, Message: "the canary " + canary + " is not known to be in range: " + unknown}
 		}
 	}
-	began := c.WatchedSince
-	if since := c.Progress.Rollout.Since; since != nil && since.After(began) {
-		began = since.Time
-	}
+	began := c.stepSince()
 	if c.Now.Sub(began) < asked {
 		return Action{Kind: Wait, Reason: v1alpha1.ReasonCanarySoaking, Message: fmt.Sprintf("watching the canary %s for %s", canary, asked)}
 	}
 	return Action{Kind: Nothing}
+}
+
+// stepSince is since when the step is watched.
+func (c Cluster) stepSince() time.Time {
+	if since := c.Progress.Rollout.Since; since != nil && since.After(c.WatchedSince) {
+		return since.Time
+	}
+	return c.WatchedSince
+}
+
+// SoakSince is since when the canary is watched as a secondary, zero while it is not.
+func (c Cluster) SoakSince() time.Time {
+	if c.Progress.Rollout.Step != v1alpha1.StepCanarySoak {
+		return time.Time{}
+	}
+	return c.stepSince()
 }
 
 func (c Cluster) canaryHasToLead() bool {

@@ -197,7 +197,7 @@ func member(set plan.ReplicaSet, seen observed.Member) v1alpha1.MemberStatus {
 		declared = int32(len(set.Targets[seen.Name].Settings)) //nolint:gosec // bounded by the catalogue
 	}
 	status := v1alpha1.MemberStatus{
-		Name: seen.Name, ReplicaSet: set.Name, Role: role(seen.Look.State),
+		Name: seen.Name, ReplicaSet: set.Name, Role: Role(seen.Look.State),
 		Proved: proved, Declared: declared, PendingRestart: verdict.NeedsRestart(),
 	}
 	for _, knob := range verdict.Knobs {
@@ -212,7 +212,8 @@ func member(set plan.ReplicaSet, seen observed.Member) v1alpha1.MemberStatus {
 	return status
 }
 
-func role(state observed.State) v1alpha1.MemberRole {
+// Role is the role of a member as status says it.
+func Role(state observed.State) v1alpha1.MemberRole {
 	switch state {
 	case observed.StatePrimary:
 		return v1alpha1.MemberPrimary

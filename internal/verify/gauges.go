@@ -70,6 +70,8 @@ type Subject struct {
 	Period time.Duration
 	// History is what was kept of earlier looks.
 	History History
+	// Before is what a change has to leave no worse than it was.
+	Before Before
 	// PeakConnections is the most that were open at once on the member, in whichever of its processes,
 	// since this operator began to look.
 	PeakConnections int64
@@ -116,6 +118,8 @@ type Measurement struct {
 	Value float64
 	// HasValue tells that there is a figure, also of a gauge that is Exempt.
 	HasValue bool
+	// Weight is how many operations a mean of operations is made of; 0 for other gauges.
+	Weight float64
 	// Why the gauge is Unmeasured.
 	Why Unknown
 	// Evidence says where the figure was read, or why there is none.

@@ -63,6 +63,13 @@ func before(ago time.Duration, status *serverstatus.Status) func(*Subject) {
 	}
 }
 
+// ofOperations is a mean of so many operations.
+func ofOperations(value, operations float64) Measurement {
+	mean := is(value)
+	mean.Weight = operations
+	return mean
+}
+
 func measureOne(t *testing.T, name v1alpha1.Gauge, subject Subject) Measurement {
 	t.Helper()
 	gauge, ok := GaugeOf(name)
@@ -263,7 +270,7 @@ var rateTests = []struct {
 		now: counters(tenMore, func(s *serverstatus.Status) {
 			s.Reads.Operations, s.Reads.TotalMicros = new(int64(14)), new(int64(20000))
 		}),
-		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(2.5),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: ofOperations(2.5, 4),
 	},
 	{
 		name: "without operations there is no mean", gauge: v1alpha1.GaugeWriteLatency,
@@ -274,7 +281,7 @@ var rateTests = []struct {
 		now: counters(tenMore, func(s *serverstatus.Status) {
 			s.Commands.Operations, s.Commands.TotalMicros = new(int64(6)), new(int64(1500))
 		}),
-		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(1),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: ofOperations(1, 1),
 	},
 	{
 		name: "latencies that are not shown are unknown", gauge: v1alpha1.GaugeCommandLatency,

@@ -43,5 +43,7 @@ func (s Subject) meanLatency(path string, of func(serverstatus.Status) serversta
 	case operations == 0:
 		return exempt("there were none between the last two samples")
 	}
-	return measured(micros/operations/microsPerMilli, "serverStatus "+path+", mean between two samples")
+	mean := measured(micros/operations/microsPerMilli, "serverStatus "+path+", mean between two samples")
+	mean.Weight = operations
+	return mean
 }

@@ -60,9 +60,10 @@ func Limits(spec *v1alpha1.VerificationSpec, subject Subject) []Limit {
 			}
 		}
 	}
-	return slices.DeleteFunc(limits, func(limit Limit) bool {
+	limits = slices.DeleteFunc(limits, func(limit Limit) bool {
 		return limit.Enforcement == v1alpha1.EnforcementOff || !subject.isIn(limit.Scope)
 	})
+	return append(limits, subject.Before.limits(subject, limits)...)
 }
 
 func declaredLimit(declared v1alpha1.Limit) Limit {

@@ -4,6 +4,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,8 @@ type Cluster struct {
 	Refused map[string]bool
 	// Broken are members whose gauges break a limit, and why.
 	Broken map[string]string
+	// Worse says in what the canary is worse than before and than its twins.
+	Worse string
 	// Oplog is how far every oplog reaches back.
 	Oplog time.Duration
 	// Progress is what status remembers of changes.
@@ -39,6 +42,7 @@ type Cluster struct {
 	revisions map[string]desired.Cluster
 	silent    map[string]time.Duration
 	now       time.Time
+	refused   time.Time
 	uids      int
 }
 
@@ -296,7 +300,7 @@ func (c *Cluster) look(set desired.ReplicaSet, shards []string) observed.Replica
 func (c *Cluster) Judged() plan.Cluster {
 	judged := plan.Judge(c.wanted(), c.Snapshot())
 	judged.Policy = plan.PolicyOf(c.Desired.Tuning.Spec.Rollout)
-	judged.WatchedSince = optimeOfPrimary
+	judged.WatchedSince, judged.StepDownRefused, judged.Worse = optimeOfPrimary, c.refused, c.Worse
 	for _, set := range judged.ReplicaSets {
 		for _, pod := range set.Pods() {
 			set.Health[pod] = plan.Health{Breach: c.Broken[pod], Oplog: c.Oplog}
@@ -322,7 +326,11 @@ func (c *Cluster) Perform(action plan.Action) error {
 	case plan.SetParameters:
 		return c.Servers.Set(action.PodUID, action.Changes)
 	case plan.StepDown:
-		return c.Servers.StepDown(action.PodUID)
+		err := c.Servers.StepDown(action.PodUID)
+		if errors.Is(err, ErrNotCaughtUp) {
+			c.refused = c.now
+		}
+		return err
 	case plan.Turn:
 		c.Progress = *action.Progress
 	case plan.StartTrial:
