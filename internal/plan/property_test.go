@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/desired"
 	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/internal/plan"
@@ -23,13 +24,112 @@ var facts = []builders.Fact{
 	builders.NeedsSetting, builders.NeedsRestart, builders.IsStuck, builders.Runs("4.4.3"),
 	builders.Lags(10 * time.Second), builders.Lags(11 * time.Second), builders.SendsNoHeartbeats,
 	builders.Exited(0, 3), builders.Exited(14, 2), builders.Exited(137, 2),
+	builders.Breaks("dirty cache is 40 %"), builders.CannotBeMeasured, builders.IsSilentFor(2 * time.Minute),
+	keepsOplog(0), keepsOplog(time.Minute), builders.HasTheChange,
 }
 
 // bases are snapshots to start from, built once.
 var bases = func() []*builders.Snapshot {
 	return []*builders.Snapshot{
 		cluster().InForce(), cluster().Shards(2).InForce(), cluster().Members(1).InForce(), cluster().Members(5).InForce(),
-		cluster().FirstSeen(),
+		cluster().FirstSeen(), travellingTo(v1alpha1.StepCanary), travellingTo(v1alpha1.StepCanarySoak), travellingTo(v1alpha1.StepCanaryLeads),
+		travellingTo(v1alpha1.StepRestOfShard), travellingTo(v1alpha1.StepOtherShards), travellingTo(v1alpha1.StepReturning), travellingTo(""),
+	}
+}
+
+// travellingTo is a cluster of two shards of which a change that restarts has come to a step, or is about
+// to begin.
+func travellingTo(step v1alpha1.RolloutStep) *builders.Snapshot {
+	running := cluster().Shards(2).Running()
+	running.Desired = restarting().Desired()
+	for running.Progress.Rollout.Step != step {
+		if running.Progress.Rollout.Step == v1alpha1.StepLeadSoak && step == v1alpha1.StepReturning {
+			running.Broken[second] = "dirty cache is 40 %"
+		}
+		if err := running.Perform(running.Next()); err != nil {
+			panic("bring a change on its way: " + err.Error())
+		}
+		running.Tick()
+	}
+	return (&builders.Snapshot{Cluster: running.Judged()}).Clone().TrialsAre(observed.TrialPassed)
+}
+
+// drawCircumstances are what a decision takes besides the members.
+func drawCircumstances(t *rapid.T, snapshot *builders.Snapshot) {
+	sometimes := func(what string, happens func()) {
+		if rapid.IntRange(0, 9).Draw(t, what) == 0 {
+			happens()
+		}
+	}
+	sometimes("a chunk moves", func() {
+		for i := range snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Members {
+			look := &snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Members[i].Look
+			look.Migrations = []observed.Migration{{Namespace: "shop.orders", From: snapshot.ReplicaSets[0].Name, To: "elsewhere"}}
+		}
+	})
+	sometimes("it is unknown whether chunks move", func() {
+		for i := range snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Members {
+			snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Members[i].Look.MigrationsError = "it does not answer"
+		}
+	})
+	sometimes("no slot is free", func() { snapshot.NoSlot = "at most 1 objects roll out at once" })
+	sometimes("no window is open", func() { snapshot.ClosedUntil = snapshot.Now.Add(time.Hour) })
+	sometimes("the baseline is not known", func() { snapshot.WatchedSince, snapshot.BaselineTime = snapshot.Now, 30*time.Second })
+	sometimes("a step down was refused", func() { snapshot.StepDownRefused = snapshot.Now.Add(-time.Second) })
+	sometimes("the canary is worse", func() { snapshot.Worse = "the canary is worse than its twins" })
+	sometimes("a limit was broken before", func() { snapshot.Progress.Rollout.BreachedBefore = []string{"dirty-cache"} })
+	sometimes("proceed", func() { snapshot.Proceed = true })
+	sometimes("steady breaches return", func() { snapshot.Policy.SteadyReturn, snapshot.Progress.Previous = true, "revision-before" })
+	snapshot.Policy.Shards = rapid.IntRange(1, 3).Draw(t, "shards at once")
+}
+
+// holdsGates holds an action to the gates that concern all of a change, in words of its own.
+func holdsGates(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
+	before := snapshot.Progress.Rollout
+	travels := snapshot.Progress.Verified != "" && snapshot.Progress.Verified != snapshot.Revision && before.Step != "" &&
+		before.Step != v1alpha1.StepReturning && before.Step != v1alpha1.StepReturned
+	if action.Kind == plan.Turn {
+		after := action.Progress.Rollout
+		begins := after.Revision != before.Revision && plan.IsTravelling(after.Step)
+		if begins && snapshot.NoSlot != "" {
+			t.Fatalf("a change begins without a slot: %s", action.Message)
+		}
+		if begins && !snapshot.ClosedUntil.IsZero() && !snapshot.Proceed && !travels {
+			t.Fatalf("a change begins outside of its windows: %s", action.Message)
+		}
+		if after.Step == v1alpha1.StepCanary && begins && after.Canary == "" {
+			t.Fatalf("a change begins without naming its canary")
+		}
+		return
+	}
+	if !action.Disturbs() || action.Kind == plan.ReplaceKeyFile {
+		return
+	}
+	if travels && snapshot.NoSlot != "" {
+		t.Fatalf("%s of %s without a slot", action.Kind, action.Member)
+	}
+	if travels && action.Kind == plan.Restart && len(before.BreachedBefore) > 0 && !snapshot.Proceed {
+		t.Fatalf("%s is restarted although a limit was broken before, and nobody consented", action.Member)
+	}
+	if action.Kind == plan.StepDown && !snapshot.StepDownRefused.IsZero() {
+		t.Fatalf("%s is asked again to step down at once", action.Member)
+	}
+	set := snapshot.Set(action.ReplicaSet)
+	if set.Component == v1alpha1.ComponentShardMember {
+		look := snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Primary().Look
+		for _, migration := range look.Migrations {
+			if migration.From == set.Name || migration.To == set.Name {
+				t.Fatalf("%s of %s while a chunk moves", action.Kind, action.Member)
+			}
+		}
+		if look.MigrationsError != "" {
+			t.Fatalf("%s of %s while it is not known whether chunks move", action.Kind, action.Member)
+		}
+	}
+	for _, other := range set.Seen.Members {
+		if other.Name != action.Member && set.Health[other.Name].Oplog < 20*time.Minute {
+			t.Fatalf("%s of %s while the oplog of %s reaches back %s", action.Kind, action.Member, other.Name, set.Health[other.Name].Oplog)
+		}
 	}
 }
 
@@ -54,7 +154,9 @@ func TestActionsAreSafeWhateverIsSeen(t *testing.T) {
 	from := bases()
 	rapid.Check(t, func(t *rapid.T) {
 		snapshot := drawSnapshot(t, from)
+		drawCircumstances(t, snapshot)
 		action := snapshot.Next()
+		holdsGates(t, action, snapshot)
 		if again := snapshot.Next(); !cmp.Equal(action, again) {
 			t.Fatalf("the same snapshot led to two actions: %+v and %+v", action, again)
 		}
@@ -62,7 +164,7 @@ func TestActionsAreSafeWhateverIsSeen(t *testing.T) {
 			t.Fatalf("%s does not say why", action.Kind)
 		}
 		if action.ReplicaSet == "" {
-			if action.IsAct() {
+			if action.IsAct() && action.Kind != plan.Turn {
 				t.Fatalf("%s names no replica set", action.Kind)
 			}
 			return

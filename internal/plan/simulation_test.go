@@ -198,6 +198,8 @@ func TestEveryStartEnds(t *testing.T) {
 // drawWanted is what somebody declares.
 func drawWanted(t *rapid.T, label string, shards, members int32) desired.Cluster {
 	wanted := cluster().Shards(shards).Members(members)
+	atOnce := rapid.Int32Range(1, 2).Draw(t, label+" shards at once")
+	wanted.Change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.Rollout.MaxShardsInParallel = &atOnce })
 	memory := rapid.SampledFrom([]int{512, 600, 768, 1024, 2000, 4096}).Draw(t, label+" memory in MiB")
 	share := rapid.SampledFrom([]float64{0.5, 0.7, 0.8}).Draw(t, label+" share of the cache")
 	wanted.Memory(fmt.Sprintf("%dMi", memory)).CacheGB(max(0.25, float64(memory)*share/1024))
@@ -235,11 +237,20 @@ func (f *faults) draw(t *rapid.T) {
 		f.running.Servers.LagBehind(pod, 30*time.Second)
 	case 4:
 		f.running.Servers.LagBehind(pod, 0)
+	case 5:
+		f.running.Servers.Migrate(rapid.Bool().Draw(t, "moving"))
+	case 6:
+		f.running.Servers.RefuseStepDowns(rapid.Bool().Draw(t, "refusing"))
+	case 7:
+		f.running.Oplog = rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour}).Draw(t, "oplog")
 	}
 }
 
 func (f *faults) end() {
 	f.running.Servers.Unsilence(f.silent)
+	f.running.Servers.Migrate(false)
+	f.running.Servers.RefuseStepDowns(false)
+	f.running.Oplog = time.Hour
 	for _, set := range desired.ReplicaSets(f.running.Desired.Tuning) {
 		for _, member := range set.Pods() {
 			f.running.Servers.LagBehind(member, 0)
