@@ -156,9 +156,9 @@ func NeedsSlot(cluster Cluster, action Action) bool {
 	case Turn:
 		rollout := action.Progress.Rollout
 		return rollout.Breach == "" && IsTravelling(rollout.Step)
-	case StartTrial, WriteConfig, WriteTemplate, SetParameters, StepDown, Restart:
+	case StartTrial, WriteConfig, WriteTemplate, SetParameters, StepDown, Restart, TuneHost:
 		return IsTravelling(cluster.Progress.Rollout.Step)
-	case Nothing, Wait, Stall, Initiate, CreateUsers, CreateApp, AddShard, Recreate, ReplaceKeyFile:
+	case Nothing, Wait, Stall, Initiate, CreateUsers, CreateApp, AddShard, Recreate, ReplaceKeyFile, RestoreHost:
 		return false
 	default:
 		return false

@@ -55,7 +55,7 @@ func undisturbed(int) {}
 
 func TestMemoryAndCacheTravelTogether(t *testing.T) {
 	// No multiple of three, so that each member dies at early and at late steps.
-	stride := 7
+	stride := 13
 	if *thorough {
 		stride = 1
 	}
