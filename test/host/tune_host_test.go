@@ -66,7 +66,6 @@ func (m *machine) settings(t *testing.T) (settings hosttune.Settings, changes ma
 		ReceivePacketSteering: &hosttune.ReceivePacketSteering{
 			Interfaces: []hosttune.Interface{{Pattern: "mtht[0]"}}, CPUs: hosttune.CPUs{Mode: hosttune.CPUsAllButFirst}, FlowEntries: 3000,
 		},
-		Scheduler: &hosttune.Scheduler{MinGranularityNanoseconds: 4_000_000},
 	}
 	mask, _, err := settings.ReceivePacketSteering.CPUs.On(online(t))
 	if err != nil {
@@ -80,6 +79,7 @@ func (m *machine) settings(t *testing.T) (settings hosttune.Settings, changes ma
 	}
 	for _, path := range []string{"/sys/kernel/debug/sched/min_granularity_ns", "/sys/kernel/debug/sched/base_slice_ns"} {
 		if _, known := m.before[path]; known {
+			settings.Scheduler = &hosttune.Scheduler{MinGranularityNanoseconds: 4_000_000}
 			changes[path] = "4000000"
 		}
 	}
@@ -152,6 +152,39 @@ func TestTheMachineIsTunedAndPutBack(t *testing.T) {
 	for name, value := range seen {
 		if now := pod.sees(t, name); now != value {
 			t.Errorf("the pod had %s %s, and has %s", name, value, now)
+		}
+	}
+}
+
+// Whatever this kernel's generation is, what is said of the scheduler is what the kernel says itself; and
+// debugfs, where many machines have not mounted it, is read without a mount that anybody else could see.
+func TestTheSchedulerOfThisKernel(t *testing.T) {
+	m := newMachine(t)
+	if _, err := os.Stat("/proc/sys/kernel/sched_min_granularity_ns"); err == nil {
+		t.Log("a kernel up to 5.12; TestTheMachineIsTunedAndPutBack has set it")
+		return
+	}
+	output, err := exec.Command("unshare", "--mount", "sh", "-c", "mount -t debugfs debugfs /mnt && cd /mnt/sched && ls && cat base_slice_ns min_granularity_ns").CombinedOutput()
+	t.Logf("the kernel says: %s (%v)", output, err)
+	wakeup := int64(5_000_000)
+	report := m.Apply(t.Context(), hosttune.Settings{Owner: owner, Scheduler: &hosttune.Scheduler{MinGranularityNanoseconds: 4_000_000, WakeupGranularityNanoseconds: &wakeup}}, node.Place{})
+	setting, isEEVDF := "sched_min_granularity_ns", strings.Contains(string(output), "base_slice_ns\n")
+	if isEEVDF {
+		setting = "base_slice_ns"
+	}
+	line, want := lineOf(t, report.Lines, setting), hosttune.Applied
+	if strings.Contains(string(output), "not permitted") {
+		want = hosttune.Refused
+		if line.Errno != "EPERM" || !strings.Contains(line.Reason, "lockdown") {
+			t.Errorf("%+v", line)
+		}
+	}
+	if line.Result != want {
+		t.Errorf("%+v, wanted %s", line, want)
+	}
+	if isEEVDF {
+		if line := lineOf(t, report.Lines, "sched_wakeup_granularity_ns"); line.Result != hosttune.Unsupported {
+			t.Errorf("%+v", line)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,7 +166,7 @@ func (r *run) unread(one *touch, line hosttune.Line) hosttune.Line {
 		one.err = nil
 		one.found = one.entry.Original
 	default:
-		line.Result, line.Reason = hosttune.Refused, one.err.Error()
+		line.Result, line.Reason = hosttune.Refused, cmp.Or(line.Reason, one.err.Error())
 	}
 	return line
 }

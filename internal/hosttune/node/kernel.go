@@ -83,7 +83,16 @@ func (t *Tree) Read(path string) (string, error) {
 		return "", err
 	}
 	content, err := os.ReadFile(full) //nolint:gosec // below the root
-	return strings.TrimSpace(string(content)), err
+	return strings.TrimSpace(string(content)), named(err, path)
+}
+
+// named tells an error with the path that people know, not with that of a private mount.
+func named(err error, path string) error {
+	var about *fs.PathError
+	if errors.As(err, &about) {
+		return &fs.PathError{Op: about.Op, Path: "/" + path, Err: about.Err}
+	}
+	return err
 }
 
 // Write writes a setting in one piece: the kernel takes each write for a whole value.
@@ -92,12 +101,12 @@ func (t *Tree) Write(path, value string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(full, os.O_WRONLY, 0) //nolint:gosec // below the root
+	file, err := os.OpenFile(full, os.O_WRONLY|os.O_TRUNC, 0) //nolint:gosec // below the root
 	if err != nil {
-		return err
+		return named(err, path)
 	}
 	_, err = file.WriteString(value)
-	return errors.Join(err, file.Close())
+	return named(errors.Join(err, file.Close()), path)
 }
 
 // IsWritable says whether the file's mode lets its owner write.
@@ -192,10 +201,10 @@ func (t *Tree) Space(path string) (total, free uint64, err error) {
 // path of any namespace: the node's mounts stay as they are.
 func (t *Tree) debugfs() (string, error) {
 	t.debug.Do(func() {
-		mounted := filepath.Join(t.Root, debugDirectory)
-		if _, err := os.Stat(filepath.Join(mounted, "sched")); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			t.debugRoot = mounted
-			return
+		t.debugRoot = filepath.Join(t.Root, debugDirectory)
+		var about unix.Statfs_t
+		if unix.Statfs(t.debugRoot, &about) != nil || about.Type != unix.SYSFS_MAGIC {
+			return // mounted, or not the place of a real kernel: a root of plain files stays one
 		}
 		t.debugFile, t.errDebug = openDebugfs()
 		if t.errDebug == nil {

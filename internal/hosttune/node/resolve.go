@@ -256,6 +256,9 @@ func (r *resolution) granularity(name, value string, places []wish) {
 		}
 	}
 	if hidden != nil {
+		if errnoOf(errHidden) == "EPERM" {
+			errHidden = fmt.Errorf("%w; a kernel in lockdown keeps debugfs shut", errHidden)
+		}
 		r.unread(*hidden, errHidden)
 		return
 	}
