@@ -13,7 +13,7 @@ import (
 const most = 3
 
 // Nearest are the known names that are nearest to a word, at most three, the nearest first; none when
-// nothing is near. Case does not count. A name that has the word as one of its parts, as
+// nothing is near. Case does not count, and a name that differs in nothing else is the only answer. A name that has the word as one of its parts, as
 // "eviction.threadsMax" has "threads", is near however long it is.
 func Nearest(word string, known []string) []string {
 	type candidate struct {
@@ -30,12 +30,15 @@ func Nearest(word string, known []string) []string {
 		}
 		// The beginning of a longer name, with at most one letter left out.
 		for _, length := range []int{len(word), len(word) + 1} {
-			if length < len(lower) {
+			if len(word) > 3 && length < len(lower) {
 				distance = min(distance, 1+distanceOf(word, lower[:length]))
 			}
 		}
 		if len(word) >= 3 && strings.Contains(lower, word) {
 			distance = min(distance, 1)
+		}
+		if distance == 0 {
+			return []string{name}
 		}
 		// A third of the letters may be wrong, and two of a short word.
 		if distance <= max(2, len(word)/3) {
