@@ -46,6 +46,7 @@ func (r *MongoTuningReconciler) finalize(ctx context.Context, tuning *v1alpha1.M
 	r.gauges.forget(client.ObjectKeyFromObject(tuning))
 	r.slots.forget(client.ObjectKeyFromObject(tuning))
 	r.watches.forget(client.ObjectKeyFromObject(tuning))
+	r.recordings.forget(client.ObjectKeyFromObject(tuning))
 	before := tuning.DeepCopy()
 	controllerutil.RemoveFinalizer(tuning, v1alpha1.Finalizer)
 	if err := r.Patch(ctx, tuning, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {

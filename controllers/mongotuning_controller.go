@@ -68,6 +68,8 @@ type MongoTuningReconciler struct {
 	watches watches
 	slots   slots
 	gauges  gaugeMemory
+
+	recordings recordings
 }
 
 // How soon to look again. Pods and objects wake the reconciler by themselves; servers do not.
@@ -289,6 +291,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	}
 	r.recordMetrics(tuning, facts)
 	if equality.Semantic.DeepEqual(before.Status, tuning.Status) {
+		r.keepRecording(ctx, tuning, facts)
 		return nil
 	}
 	// Under the condition that nobody wrote since: a status made from an old one would tell turns twice.
@@ -299,6 +302,7 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	r.keepRecording(ctx, tuning, facts)
 	r.tellWarnings(tuning, before.Status, facts)
 	r.countTurn(tuning, before.Status, facts)
 	r.tellTurn(tuning, before.Status, facts)

@@ -84,6 +84,18 @@ func ConfigFile(pod string) string { return pod + ".conf" }
 // MongosConfigFile is the key of the routers' common file.
 const MongosConfigFile = "mongos.conf"
 
+// Recording is the ConfigMap with what was measured while the last change travelled, and the history of
+// changes.
+func Recording(tuning string) string { return tuning + "-recording" }
+
+// Keys of that ConfigMap.
+const (
+	// RecordingHistory is the history of changes as JSON.
+	RecordingHistory = "history"
+	// RecordingGauges is the recording of the last change, compressed.
+	RecordingGauges = "gauges"
+)
+
 // KeyFileSecret holds the key by which members know each other.
 func KeyFileSecret(tuning string) string { return tuning + "-keyfile" }
 

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/naming"
 )
 
 // outcome is what a perturbed run is compared by: how everything stands in the end, and how often members
@@ -29,6 +30,8 @@ type outcome struct {
 	Files     map[string]string
 	PodsMade  map[string]int
 	StepDowns int
+	// Changes are the revisions of the recorded history with what became of them.
+	Changes []string
 }
 
 func (w *world) outcome() outcome {
@@ -45,9 +48,15 @@ func (w *world) outcome() outcome {
 	files := &corev1.ConfigMapList{}
 	w.must(w.admin.List(w.ctx, files, client.InNamespace(w.namespace)))
 	for _, file := range files.Items {
+		if file.Name == naming.Recording("demo") {
+			continue // it has times in it; what became of changes is compared
+		}
 		for key, content := range file.Data {
 			result.Files[file.Name+"/"+key] = strings.ReplaceAll(content, w.namespace, "NAMESPACE")
 		}
+	}
+	for _, entry := range w.recorded().History {
+		result.Changes = append(result.Changes, entry.Revision+" "+string(entry.Outcome))
 	}
 	maps.DeleteFunc(w.kubernetes.made, func(pod string, _ int) bool { return strings.Contains(pod, "-mongos-") })
 	maps.Copy(result.PodsMade, w.kubernetes.made)
