@@ -49,7 +49,7 @@ func (r *MongoTuningReconciler) goal(ctx context.Context, want wanted, as secret
 		return goal, nil
 	}
 	verified := goal.Cluster
-	verified.Tuning = content.laidOver(want.tuning)
+	verified.Tuning = content.LaidOver(want.tuning)
 	// The patch number of the servers is no part of a revision.
 	content.Resolved.Version = want.resolved.Version
 	verified.Resolved = content.Resolved

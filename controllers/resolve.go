@@ -13,6 +13,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/profile"
+	"github.com/mongotuning/mongotuning/internal/revision"
 	"github.com/mongotuning/mongotuning/internal/status"
 	"github.com/mongotuning/mongotuning/internal/window"
 )
@@ -44,7 +45,7 @@ func (r *MongoTuningReconciler) resolve(ctx context.Context, tuning *v1alpha1.Mo
 	if stall == nil {
 		resolved, err := profile.Resolve(tuning.Spec, base)
 		if err == nil {
-			return wanted{tuning: tuning, resolved: resolved, revision: revisionName(tuning, resolved), known: true}, nil
+			return wanted{tuning: tuning, resolved: resolved, revision: revision.Name(tuning, resolved), known: true}, nil
 		}
 		refused, ok := profile.AsRefused(err)
 		if !ok {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,42 +18,12 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/naming"
-	"github.com/mongotuning/mongotuning/internal/profile"
+	"github.com/mongotuning/mongotuning/internal/revision"
 	"github.com/mongotuning/mongotuning/internal/status"
 )
 
 // keptRevisions is how many resolved tunings are remembered.
 const keptRevisions = 10
-
-// revision is every input that can be rolled out, resolved. The image is left out: going back to an
-// older tuning must not go back to an older server.
-type revision struct {
-	Resolved        profile.Resolved   `json:"resolved"`
-	ShardResources  v1alpha1.Resources `json:"shardResources"`
-	ConfigResources v1alpha1.Resources `json:"configResources"`
-	MongosResources v1alpha1.Resources `json:"mongosResources"`
-}
-
-func revisionOf(tuning *v1alpha1.MongoTuning, resolved profile.Resolved) revision {
-	return revision{
-		Resolved:        resolved,
-		ShardResources:  tuning.Spec.Shards.Resources,
-		ConfigResources: tuning.Spec.ConfigServers.Resources,
-		MongosResources: tuning.Spec.Mongos.Resources,
-	}
-}
-
-// revisionName names a revision by its content, wherever the values came from, so that the same tuning
-// declared again is the same revision.
-func revisionName(tuning *v1alpha1.MongoTuning, resolved profile.Resolved) string {
-	content := revisionOf(tuning, resolved)
-	content.Resolved.Sources = nil
-	content.Resolved.Version.Patch = 0
-	encoded, _ := json.Marshal(content) // plain structs always encode
-	sum := fnv.New64a()
-	_, _ = sum.Write(encoded)
-	return fmt.Sprintf("%s-%016x", tuning.Name, sum.Sum64())[:len(tuning.Name)+11]
-}
 
 // recordRevision keeps the resolved tuning before anything of it is applied, and forgets the oldest.
 // The labels are not those of a StatefulSet, whose controller would take the revisions for its own.
@@ -71,7 +40,7 @@ func (r *MongoTuningReconciler) recordRevision(ctx context.Context, want wanted)
 	for _, old := range kept {
 		newest = max(newest, old.Revision)
 	}
-	encoded, err := json.Marshal(revisionOf(want.tuning, want.resolved))
+	encoded, err := json.Marshal(revision.Of(want.tuning, want.resolved))
 	if err != nil {
 		return fmt.Errorf("encode revision %s: %w", want.revision, err)
 	}
@@ -111,17 +80,8 @@ func (r *MongoTuningReconciler) revisions(ctx context.Context, tuning *v1alpha1.
 	return list.Items, nil
 }
 
-// laidOver is a MongoTuning with the resources of a revision in the place of its own.
-func (v revision) laidOver(tuning *v1alpha1.MongoTuning) *v1alpha1.MongoTuning {
-	laid := tuning.DeepCopy()
-	laid.Spec.Shards.Resources = v.ShardResources
-	laid.Spec.ConfigServers.Resources = v.ConfigResources
-	laid.Spec.Mongos.Resources = v.MongosResources
-	return laid
-}
-
 // readRevision reads a recorded revision; found is false when it is gone.
-func (r *MongoTuningReconciler) readRevision(ctx context.Context, tuning *v1alpha1.MongoTuning, name string) (content revision, found bool, err error) {
+func (r *MongoTuningReconciler) readRevision(ctx context.Context, tuning *v1alpha1.MongoTuning, name string) (content revision.Content, found bool, err error) {
 	record := &appsv1.ControllerRevision{}
 	err = r.Get(ctx, types.NamespacedName{Namespace: tuning.Namespace, Name: name}, record)
 	if apierrors.IsNotFound(err) {
@@ -130,10 +90,8 @@ func (r *MongoTuningReconciler) readRevision(ctx context.Context, tuning *v1alph
 	if err != nil {
 		return content, false, fmt.Errorf("get revision %s: %w", name, err)
 	}
-	if err := json.Unmarshal(record.Data.Raw, &content); err != nil {
-		return content, false, fmt.Errorf("read revision %s: %w", name, err)
-	}
-	return content, true, nil
+	content, err = revision.Decode(name, record.Data.Raw)
+	return content, err == nil, err
 }
 
 // revisionInForce puts the revision that the members run on in the place of a refused spec.
@@ -146,7 +104,7 @@ func (r *MongoTuningReconciler) revisionInForce(ctx context.Context, tuning *v1a
 	if err != nil || !found {
 		return want, err
 	}
-	inForce := content.laidOver(tuning)
+	inForce := content.LaidOver(tuning)
 	// A shard that the refused spec asks for on top has not been built.
 	if built := len(tuning.Status.ReplicaSets) - 1; built > 0 {
 		inForce.Spec.Shards.Count = min(inForce.Spec.Shards.Count, int32(built)) //nolint:gosec // at most 65

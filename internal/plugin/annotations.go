@@ -73,7 +73,7 @@ func suspension(tuning *v1alpha1.MongoTuning) (request, error) {
 	}
 	asked := request{
 		annotations: map[string]any{v1alpha1.AnnotationSuspend: "true"},
-		follows: []string{fmt.Sprintf("%s is suspended: the operator finishes the act in hand, a few seconds at most, and changes nothing more. It goes on looking and judging.", tuning.Name)},
+		follows:     []string{fmt.Sprintf("%s is suspended: the operator finishes the act in hand, a few seconds at most, and changes nothing more. It goes on looking and judging.", tuning.Name)},
 	}
 	if step := tuning.Status.Rollout.Step; isUnderWay(tuning) {
 		asked.follows = append(asked.follows, fmt.Sprintf("The change on its way stays at step %s: members that have it keep it, and it is not taken back by itself while suspended.", step))

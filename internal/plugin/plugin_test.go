@@ -294,4 +294,3 @@ func (d *desk) annotationsOf(name string) map[string]string {
 	}
 	return object.GetAnnotations()
 }
-
