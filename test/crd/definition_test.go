@@ -16,18 +16,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	"k8s.io/apiserver/pkg/cel/common"
 	"sigs.k8s.io/yaml"
+
+	"github.com/mongotuning/mongotuning/internal/admission"
 )
 
 // crdFiles holds the file of each kind below config/crd.
@@ -36,12 +29,10 @@ var crdFiles = map[string]string{
 	"TuningProfile": "mongotuning.io_tuningprofiles.yaml",
 }
 
-// definition is one CRD, ready to judge objects.
+// definition is one CRD, ready to judge objects as an API server does.
 type definition struct {
-	crd        *apiextensionsv1.CustomResourceDefinition
-	structural *structuralschema.Structural
-	schema     validation.SchemaValidator
-	rules      *cel.Validator
+	*admission.Definition
+	crd *apiextensionsv1.CustomResourceDefinition
 }
 
 // readDefinition holds a reader for each kind; compiling the CEL rules takes a while, so each CRD is
@@ -77,80 +68,30 @@ func readCRD(kind string) (*apiextensionsv1.CustomResourceDefinition, []byte, er
 }
 
 func newDefinition(kind string) (*definition, error) {
-	crd, _, err := readCRD(kind)
+	crd, data, err := readCRD(kind)
 	if err != nil {
 		return nil, err
 	}
-	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		crd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
-		return nil, fmt.Errorf("convert the schema of %s: %w", kind, err)
-	}
-	structural, err := structuralschema.NewStructural(props)
-	if err != nil {
-		return nil, fmt.Errorf("the schema of %s is not structural: %w", kind, err)
-	}
-	schema, _, err := validation.NewSchemaValidator(props)
-	if err != nil {
-		return nil, fmt.Errorf("build the validator of %s: %w", kind, err)
-	}
-	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
-	return &definition{crd: crd, structural: structural, schema: schema, rules: rules}, nil
+	read, err := admission.Read(data)
+	return &definition{Definition: read, crd: crd}, err
 }
 
 // admitted returns the object as an API server would hold it after defaulting.
-func (d *definition) admitted(object map[string]any) map[string]any {
-	out := runtime.DeepCopyJSON(object)
-	defaulting.Default(out, d.structural)
-	return out
-}
+func (d *definition) admitted(object map[string]any) map[string]any { return d.Defaulted(object) }
 
 // unknownFields lists the fields of the object that the schema does not have.
-func (d *definition) unknownFields(object map[string]any) []string {
-	return pruning.PruneWithOptions(runtime.DeepCopyJSON(object), d.structural, true,
-		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-}
+func (d *definition) unknownFields(object map[string]any) []string { return d.UnknownFields(object) }
 
-// create returns what an API server answers to the creation of an object, in its order of checks.
+// create returns what an API server answers to the creation of an object.
 func (d *definition) create(t *testing.T, object map[string]any) field.ErrorList {
 	t.Helper()
-	after := d.admitted(object)
-	errs := validation.ValidateCustomResource(nil, after, d.schema)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, d.structural, after)...)
-	if stopsBeforeRules(errs) {
-		return errs
-	}
-	ruleErrs, _ := d.rules.Validate(t.Context(), nil, d.structural, after, nil, celconfig.RuntimeCELCostBudget)
-	return append(errs, ruleErrs...)
+	return d.Create(t.Context(), object)
 }
 
-// update returns what an API server answers to a change of an object. Parts that do not change are not
-// held to rules they already break (validation ratcheting, on since Kubernetes 1.33).
+// update returns what an API server answers to a change of an object.
 func (d *definition) update(t *testing.T, before, object map[string]any) field.ErrorList {
 	t.Helper()
-	before, after := d.admitted(before), d.admitted(object)
-	ratchet := common.NewCorrelatedObject(after, before, &model.Structural{Structural: d.structural})
-	errs := validation.ValidateCustomResourceUpdate(nil, after, before, d.schema, validation.WithRatcheting(ratchet))
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, d.structural, after)...)
-	if stopsBeforeRules(errs) {
-		return errs
-	}
-	ruleErrs, _ := d.rules.Validate(t.Context(), nil, d.structural, after, before,
-		celconfig.RuntimeCELCostBudget, cel.WithRatcheting(ratchet))
-	return append(errs, ruleErrs...)
-}
-
-// stopsBeforeRules says whether an API server skips the CEL rules because the object is malformed.
-func stopsBeforeRules(errs field.ErrorList) bool {
-	for _, err := range errs {
-		switch err.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
-			field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
-			return true
-		default:
-		}
-	}
-	return false
+	return d.Update(t.Context(), before, object)
 }
 
 // TestDefinitionsAreAccepted proves that an API server takes the CRDs: the schemas are structural, the

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/admission"
+	"github.com/mongotuning/mongotuning/internal/forecast"
+	"github.com/mongotuning/mongotuning/internal/profile"
+	"github.com/mongotuning/mongotuning/internal/revision"
+	"github.com/mongotuning/mongotuning/internal/terminal"
+
+	"github.com/mongotuning/mongotuning/config/crd"
+)
+
+// planView is what one file of a MongoTuning would do.
+type planView struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	// Verdict is New, Nothing, Change or Refused.
+	Verdict string `json:"verdict"`
+	// Against says what the file was compared with.
+	Against string `json:"against"`
+	// Refused are the reasons why the change would not be taken.
+	Refused           []string `json:"refused,omitempty"`
+	forecast.Forecast `json:",inline"`
+	// Waits are the reasons why it would not begin at once, or not go on by itself.
+	Waits []string `json:"waits,omitempty"`
+}
+
+// The verdicts over a file.
+const (
+	verdictNew     = "New"
+	verdictNothing = "Nothing"
+	verdictChange  = "Change"
+	verdictRefused = "Refused"
+)
+
+// refusedCode is the code of a plan that would be refused, for scripts.
+const refusedCode = 3
+
+func (c *commands) plan() *cobra.Command {
+	var files, against []string
+	var offline bool
+	command := &cobra.Command{
+		Use: "plan -f FILE", GroupID: groupKnow, Args: cobra.NoArgs,
+		Short: "Forecast what a changed file would do, and change nothing",
+		Long: `Forecast what applying a file would do, and change nothing: whether it would be refused, which
+values change and whether each is set online or restarts members, which members restart in which order,
+what becomes of caches and memory limits, and what the change would wait for.
+
+The file is compared with the object in the cluster, from the revision that was verified last. Without a
+cluster, with --offline, or when the object does not exist, everything in the file is new; --against
+compares two files, for example of a pull request. Profiles come from the file, then from the cluster, then
+from those that come with this program.
+
+The program ends with code 3 when the change would be refused.`,
+		Example: `  kubectl mongotuning plan -f demo.yaml
+  kubectl mongotuning plan -f new.yaml --against old.yaml
+  git show main:demo.yaml | kubectl mongotuning plan -f demo.yaml --against -`,
+	}
+	chosen := addFormat(command)
+	command.Flags().StringArrayVarP(&files, "filename", "f", nil, "file with MongoTunings, and TuningProfiles that they use; - for standard input")
+	command.Flags().StringArrayVar(&against, "against", nil, "file to compare with instead of the cluster; - for standard input")
+	command.Flags().BoolVar(&offline, "offline", false, "do not ask any cluster")
+	_ = command.MarkFlagRequired("filename")
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		views, warnings, err := c.plans(command.Context(), files, against, offline || len(against) > 0)
+		if err != nil {
+			return err
+		}
+		for _, warning := range warnings {
+			fmt.Fprintln(c.ErrOut, "warning: "+warning)
+		}
+		if err := c.show(*chosen, views, func(screen *terminal.Screen) { showPlans(screen, views) }); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(views, func(view planView) bool { return view.Verdict == verdictRefused }) {
+			return exitError{code: refusedCode}
+		}
+		return nil
+	}
+	return command
+}
+
+// declared is what was read from files.
+type declared struct {
+	tunings  []map[string]any
+	profiles map[string]*v1alpha1.TuningProfileSpec
+}
+
+// planner makes forecasts.
+type planner struct {
+	// way to the cluster; nil without one.
+	way        *access
+	tuningRule *admission.Definition
+	profiles   map[string]*v1alpha1.TuningProfileSpec
+	warnings   []string
+}
+
+//nolint:revive // --offline is a flag of the command
+func (c *commands) plans(ctx context.Context, files, against []string, offline bool) ([]planView, []string, error) {
+	rules, err := admission.Read(crd.MongoTunings)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted, err := c.readFiles(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(wanted.tunings) == 0 {
+		return nil, nil, fmt.Errorf("there is no MongoTuning in %s", strings.Join(files, ", "))
+	}
+	old, err := c.readFiles(against)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &planner{tuningRule: rules, profiles: wanted.profiles}
+	for name, spec := range old.profiles {
+		if _, newer := p.profiles[name]; !newer {
+			p.profiles[name] = spec
+		}
+	}
+	if !offline {
+		if p.way, err = c.connect(); err != nil {
+			p.warnings = append(p.warnings, "compared with nothing: "+firstLine(err))
+			p.way = nil
+		}
+	}
+	var views []planView
+	for _, object := range wanted.tunings {
+		view, err := p.plan(ctx, object, old.tunings, len(against) > 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		views = append(views, view)
+	}
+	return views, p.warnings, nil
+}
+
+// readFiles reads the documents of files; kinds of others are passed over.
+func (c *commands) readFiles(files []string) (declared, error) {
+	found := declared{profiles: map[string]*v1alpha1.TuningProfileSpec{}}
+	for _, file := range files {
+		text, err := c.readFile(file)
+		if err != nil {
+			return found, err
+		}
+		for i, document := range documents(text) {
+			object, err := objectOf(document)
+			if err != nil {
+				return found, fmt.Errorf("%s, document %d: %w", file, i+1, err)
+			}
+			switch {
+			case object == nil || !strings.HasPrefix(object.GetAPIVersion(), v1alpha1.GroupVersion.Group+"/"):
+			case object.GetAPIVersion() != v1alpha1.GroupVersion.String():
+				return found, fmt.Errorf("%s, document %d: apiVersion is %s, this program knows %s", file, i+1, object.GetAPIVersion(), v1alpha1.GroupVersion)
+			case object.GetKind() == "MongoTuning":
+				found.tunings = append(found.tunings, object.Object)
+			case object.GetKind() == "TuningProfile":
+				profile, err := into[v1alpha1.TuningProfile](object)
+				if err != nil {
+					return found, fmt.Errorf("%s, document %d: %w", file, i+1, err)
+				}
+				found.profiles[profile.Name] = &profile.Spec
+			}
+		}
+	}
+	return found, nil
+}
+
+func (c *commands) readFile(file string) ([]byte, error) {
+	if file == "-" {
+		text, err := io.ReadAll(c.In)
+		if err != nil {
+			return nil, fmt.Errorf("read standard input: %w", err)
+		}
+		return text, nil
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the file that was named
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	return text, nil
+}
+
+// plan makes the forecast for one MongoTuning of a file.
+func (p *planner) plan(ctx context.Context, object map[string]any, old []map[string]any, compares bool) (planView, error) { //nolint:revive // whether --against was given
+	wanted := &unstructured.Unstructured{Object: object}
+	view := planView{Name: wanted.GetName(), Namespace: wanted.GetNamespace(), Against: "nothing"}
+	if unknown := p.tuningRule.UnknownFields(object); len(unknown) > 0 {
+		for _, field := range unknown {
+			view.Refused = append(view.Refused, field+": there is no such field")
+		}
+	}
+	if p.way != nil && view.Namespace == "" {
+		view.Namespace = p.way.namespace
+	}
+	view.Namespace = cmp.Or(view.Namespace, metav1.NamespaceDefault)
+	wanted.SetNamespace(view.Namespace)
+	before, err := p.before(ctx, &view, old)
+	if err != nil {
+		return view, err
+	}
+	if before != nil && !compares {
+		adopt(wanted, before)
+	}
+	p.admit(ctx, &view, wanted, before)
+	if len(view.Refused) > 0 {
+		view.Verdict = verdictRefused
+		return view, nil
+	}
+	wanted.Object = p.tuningRule.Defaulted(wanted.Object)
+	return p.compare(ctx, view, wanted, before)
+}
+
+// adopt gives the object of a file what the API server keeps of the one in the cluster.
+func adopt(wanted, live *unstructured.Unstructured) {
+	wanted.SetUID(live.GetUID())
+	wanted.SetResourceVersion(live.GetResourceVersion())
+	if status, found := live.Object["status"]; found {
+		wanted.Object["status"] = runtime.DeepCopyJSONValue(status)
+	}
+}
+
+// before is the object to compare with; nil when there is none.
+func (p *planner) before(ctx context.Context, view *planView, old []map[string]any) (*unstructured.Unstructured, error) {
+	for _, object := range old {
+		if before := (&unstructured.Unstructured{Object: object}); before.GetName() == view.Name {
+			before.Object = p.tuningRule.Defaulted(before.Object)
+			before.SetNamespace(view.Namespace)
+			view.Against = "the file of before"
+			return before, nil
+		}
+	}
+	if p.way == nil {
+		return nil, nil //nolint:nilnil // nothing to compare with is an answer
+	}
+	live, err := p.way.dynamic.Resource(tuningsResource).Namespace(view.Namespace).Get(ctx, view.Name, metav1.GetOptions{})
+	var offline noClusterError
+	switch {
+	case err == nil:
+		view.Against = "the cluster"
+		return live, nil
+	case apierrors.IsNotFound(err) && !isMissingKind(err):
+		return nil, nil //nolint:nilnil // nothing to compare with is an answer
+	}
+	told := explained(err, "read MongoTuning "+view.Name, tuningsResource, view.Namespace)
+	if isMissingKind(err) || errors.As(told, &offline) {
+		p.warnings = append(p.warnings, "compared with nothing: "+firstLine(told))
+		p.way = nil
+		return nil, nil //nolint:nilnil // nothing to compare with is an answer
+	}
+	return nil, told
+}
+
+// admit notes why the API server would not take the object: by the rules that come with this program, and
+// where the caller may write also by the server's own, which knows policies besides.
+func (p *planner) admit(ctx context.Context, view *planView, wanted, before *unstructured.Unstructured) {
+	problems := p.tuningRule.Create(ctx, wanted.Object)
+	if before != nil {
+		problems = p.tuningRule.Update(ctx, before.Object, wanted.Object)
+	}
+	for _, problem := range problems {
+		view.Refused = append(view.Refused, problem.Error())
+	}
+	if p.way == nil || len(view.Refused) > 0 {
+		return
+	}
+	objects := p.way.dynamic.Resource(tuningsResource).Namespace(view.Namespace)
+	var err error
+	if before == nil {
+		_, err = objects.Create(ctx, wanted, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	} else {
+		_, err = objects.Update(ctx, wanted, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	}
+	switch {
+	case err == nil:
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+		view.Refused = append(view.Refused, err.Error())
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "):
+		// Who may not write has this program's rules only.
+	case apierrors.IsForbidden(err):
+		view.Refused = append(view.Refused, err.Error())
+	default:
+		p.warnings = append(p.warnings, "the API server was not asked whether it takes the object: "+firstLine(err))
+	}
+}
+
+// compare makes the forecast once the object is known to be taken.
+func (p *planner) compare(ctx context.Context, view planView, wanted, before *unstructured.Unstructured) (planView, error) {
+	after, refused, err := p.side(ctx, wanted)
+	if err != nil {
+		return view, err
+	}
+	if len(refused) > 0 {
+		view.Verdict, view.Refused = verdictRefused, refused
+		return view, nil
+	}
+	var from forecast.Side
+	if before != nil {
+		live, err := into[v1alpha1.MongoTuning](before)
+		if err != nil {
+			return view, err
+		}
+		if from, err = p.inForce(ctx, &view, live, before); err != nil {
+			return view, err
+		}
+		view.Waits = p.waits(ctx, live, after)
+	}
+	view.Forecast = forecast.Between(from, after)
+	switch {
+	case view.IsNew:
+		view.Verdict = verdictNew
+	case view.IsEmpty():
+		view.Verdict = verdictNothing
+	default:
+		view.Verdict = verdictChange
+	}
+	return view, nil
+}
+
+// side resolves the tuning of an object; refused are the reasons why it cannot be declared.
+func (p *planner) side(ctx context.Context, object *unstructured.Unstructured) (side forecast.Side, refused []string, err error) {
+	if side.Tuning, err = into[v1alpha1.MongoTuning](object); err != nil {
+		return side, nil, err
+	}
+	base, err := p.profile(ctx, side.Tuning.Spec.ProfileRef)
+	if err != nil {
+		return side, []string{"profileRef.name: " + err.Error()}, nil
+	}
+	side.Resolved, err = profile.Resolve(side.Tuning.Spec, base)
+	if problems, ok := profile.AsRefused(err); ok {
+		return side, problems.Problems, nil
+	}
+	return side, nil, err
+}
+
+func (p *planner) profile(ctx context.Context, ref *v1alpha1.ProfileReference) (*v1alpha1.TuningProfileSpec, error) {
+	if ref != nil {
+		if spec, inFile := p.profiles[ref.Name]; inFile {
+			return spec, nil
+		}
+	}
+	spec, source, err := profileFor(ctx, p.way, ref)
+	if err == nil && source == sourceShipped && p.way != nil {
+		p.warnings = append(p.warnings, fmt.Sprintf("profile %s is not installed in the cluster (kubectl apply -f profiles/%s.yaml); taken as it comes with this program", ref.Name, ref.Name))
+	}
+	return spec, err
+}
+
+// inForce is what the members are held to now: the revision verified last where it can be read, else what
+// the object declares.
+func (p *planner) inForce(ctx context.Context, view *planView, live *v1alpha1.MongoTuning, object *unstructured.Unstructured) (forecast.Side, error) {
+	if verified := live.Status.Revisions.Verified; verified != "" && p.way != nil {
+		record, err := p.way.kubernetes.AppsV1().ControllerRevisions(live.Namespace).Get(ctx, verified, metav1.GetOptions{})
+		if err == nil {
+			content, err := revision.Decode(verified, record.Data.Raw)
+			if err != nil {
+				return forecast.Side{}, err
+			}
+			view.Against = "revision " + verified + ", verified last"
+			return forecast.Side{Tuning: content.LaidOver(live), Resolved: content.Resolved}, nil
+		}
+		p.warnings = append(p.warnings, fmt.Sprintf("revision %s cannot be read (%s); compared with what the object declares", verified, firstLine(err)))
+	}
+	from, refused, err := p.side(ctx, object)
+	if err == nil && len(refused) > 0 {
+		return from, fmt.Errorf("what %s declares now cannot be resolved, so there is nothing to compare with: %s", live.Name, strings.Join(refused, "; "))
+	}
+	return from, err
+}
+
+// waits are the reasons why the change would not begin, or not go on by itself.
+func (p *planner) waits(ctx context.Context, live *v1alpha1.MongoTuning, after forecast.Side) []string {
+	var reasons []string
+	name := revision.Name(after.Tuning, after.Resolved)
+	status := live.Status
+	if isSuspended(live) {
+		reasons = append(reasons, "changes are suspended: kubectl mongotuning resume "+live.Name)
+	}
+	if status.Revisions.Failed == name {
+		reasons = append(reasons, fmt.Sprintf("this revision was taken back before (%s): kubectl mongotuning retry %s", cmp.Or(status.Rollout.Breach, "see history"), live.Name))
+	}
+	if isUnderWay(live) && status.Rollout.Revision != name {
+		reasons = append(reasons, fmt.Sprintf("it would take the place of revision %s, which has come to step %s", status.Rollout.Revision, status.Rollout.Step))
+	}
+	var broken []string
+	for _, breach := range status.Breaches {
+		if breach.Enforcement == v1alpha1.EnforcementEnforce && !slices.Contains(broken, breach.Limit) {
+			broken = append(broken, breach.Limit)
+		}
+	}
+	if len(broken) > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s is out of range now, so members would restart only after kubectl mongotuning proceed %s", strings.Join(broken, ", "), live.Name))
+	}
+	return append(reasons, p.heldBack(ctx, live, after)...)
+}
+
+func (p *planner) heldBack(ctx context.Context, live *v1alpha1.MongoTuning, after forecast.Side) []string {
+	ref := after.Tuning.Spec.ProfileRef
+	if ref == nil || p.way == nil {
+		return nil
+	}
+	others, err := p.way.tunings(ctx, metav1.NamespaceAll)
+	if err != nil {
+		return nil
+	}
+	for i := range others {
+		if others[i].UID != live.UID && others[i].Status.Revisions.FailedProfile == ref.Name {
+			return []string{fmt.Sprintf("profile %s was taken back on %s/%s and is held back here: kubectl mongotuning retry %s", ref.Name, others[i].Namespace, others[i].Name, live.Name)}
+		}
+	}
+	return nil
+}
