@@ -31,6 +31,8 @@ type access struct {
 	kubernetes kubernetes.Interface
 	// namespace the commands work in.
 	namespace string
+	// config of the way; nil in tests that have no API server.
+	config *rest.Config
 }
 
 var (
@@ -63,7 +65,7 @@ func connectWith(flags *genericclioptions.ConfigFlags) (*access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	return &access{dynamic: objects, kubernetes: clients, namespace: namespace}, nil
+	return &access{dynamic: objects, kubernetes: clients, namespace: namespace, config: config}, nil
 }
 
 // into reads what the API server answered into a type of ours.

@@ -73,7 +73,7 @@ annotations of the MongoTuning, by retry, proceed, suspend and resume.`,
 	root.PersistentFlags().AddFlagSet(shared)
 	_ = root.RegisterFlagCompletionFunc("namespace", c.completeNamespaces)
 	root.AddCommand(
-		c.status(), c.diff(), c.history(),
+		c.status(), c.diff(), c.history(), c.report(),
 		c.plan(), c.explain(), c.profiles(),
 		c.retry(), c.proceed(), c.suspend(), c.resume(),
 	)

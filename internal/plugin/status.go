@@ -291,9 +291,9 @@ func (v statusView) show(screen *terminal.Screen, now time.Time) {
 		screen.Line()
 		showBreaches(screen, v.Breaches, now)
 	}
-	if len(v.Members) > 0 && v.Figures.Hint != "" {
+	if told := cmp.Or(v.Figures.Hint, v.Figures.age(now)); told != "" {
 		screen.Line()
-		screen.Paragraph("", v.Figures.Hint)
+		screen.Paragraph("", told)
 	}
 }
 
