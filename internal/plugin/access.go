@@ -33,6 +33,8 @@ type access struct {
 	namespace string
 	// config of the way; nil in tests that have no API server.
 	config *rest.Config
+	// served is the way to the metrics, in tests; nil for the one through config.
+	served metricsSource
 }
 
 var (

@@ -178,7 +178,7 @@ func (v diffView) show(screen *terminal.Screen) {
 		screen.Line(terminal.Text("Every declared value was read back from every member.").In(terminal.Good))
 	}
 	for _, member := range v.Silent {
-		screen.Line(terminal.Text(member+" could not be judged: it did not answer, or its pod does not run.").In(terminal.Warn))
+		screen.Line(terminal.Text(member + " could not be judged: it did not answer, or its pod does not run.").In(terminal.Warn))
 	}
 	v.showValues(screen)
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -60,8 +61,8 @@ type tunnel struct {
 
 // metrics is the way to the operator's metrics; nil without a real cluster.
 func (a *access) metrics(now clock.PassiveClock) metricsSource {
-	if a.config == nil {
-		return nil
+	if a.served != nil || a.config == nil {
+		return a.served
 	}
 	return &tunnel{config: a.config, way: a, clock: now}
 }
@@ -215,7 +216,7 @@ func fromMetrics(page string, tuning *v1alpha1.MongoTuning, view *statusView) er
 			}
 			for i := range view.Members {
 				if view.Members[i].Name == labels["member"] {
-					value := series.GetGauge().GetValue() * factor
+					value := math.Round(series.GetGauge().GetValue()*factor*1000) / 1000
 					put(&view.Members[i], &value)
 					found = true
 				}

@@ -39,6 +39,8 @@ type desk struct {
 	namespace  string
 	now        time.Time
 	colours    bool
+	// metrics is what the operator's endpoint serves; nil without one.
+	metrics *metricsPage
 	// offline is why there is no way to the cluster.
 	offline error
 }
@@ -89,7 +91,11 @@ func (d *desk) runFor(ctx context.Context, args ...string) (out, errOut string, 
 			if d.offline != nil {
 				return nil, d.offline
 			}
-			return &access{dynamic: d.dynamic, kubernetes: d.kubernetes, namespace: d.namespace}, nil
+			way := &access{dynamic: d.dynamic, kubernetes: d.kubernetes, namespace: d.namespace}
+			if d.metrics != nil {
+				way.served = d.metrics
+			}
+			return way, nil
 		},
 	}
 	root := c.root()

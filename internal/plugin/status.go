@@ -266,23 +266,26 @@ func (v statusView) show(screen *terminal.Screen, now time.Time) {
 	screen.Line(terminal.Text(v.Name).In(terminal.Bold), terminal.Text(fmt.Sprintf("   namespace %s   MongoDB %s%s", v.Namespace, v.Version, prefixed("   profile ", v.Profile))))
 	screen.Line()
 	state := fmt.Sprintf("%s%s%s", v.Ready, prefixed("   ", v.Reason), ago("   for ", v.Since, now))
-	screen.Line(terminal.Text("Ready     ").In(terminal.Bold), terminal.Text(state).In(readyPaint(v.Ready)))
+	screen.Line(label("Ready"), terminal.Text(state).In(readyPaint(v.Ready)))
 	if v.Message != "" {
-		screen.Paragraph("          ", v.Message)
+		screen.Paragraph(indent, v.Message)
 	}
 	if v.Outdated {
-		screen.Paragraph("          ", "The operator has not looked at the newest spec yet.")
+		screen.Paragraph(indent, "The operator has not looked at the newest spec yet.")
 	}
 	if v.Rollout != nil {
 		v.Rollout.show(screen, now)
 	}
 	for _, alarm := range v.Alarms {
-		screen.Line(terminal.Text(fmt.Sprintf("%-9s ", alarm.Condition)).In(terminal.Bold), terminal.Text(alarm.Status+"   "+alarm.Reason+ago("   for ", alarm.Since, now)).In(terminal.Bad))
+		if alarm.Condition == v1alpha1.ConditionRolledBack && v.Rollout != nil && v.Rollout.Breach != "" {
+			continue // the rollout says so already
+		}
+		screen.Line(label(alarm.Condition), terminal.Text(alarm.Status+"   "+alarm.Reason+ago("   for ", alarm.Since, now)).In(terminal.Bad))
 		if alarm.Message != v.Message {
-			screen.Paragraph("          ", alarm.Message)
+			screen.Paragraph(indent, alarm.Message)
 		}
 	}
-	screen.Line(terminal.Text("Proved    ").In(terminal.Bold), terminal.Text(cmp.Or(v.Proved, "-")+" members   revision "+cmp.Or(v.Revisions.Current, "-")+v.standing()))
+	screen.Line(label("Proved"), terminal.Text(cmp.Or(v.Proved, "-")+" members   revision "+cmp.Or(v.Revisions.Current, "-")+v.standing()))
 	if len(v.Members) > 0 {
 		screen.Line()
 		v.showMembers(screen)
@@ -295,6 +298,13 @@ func (v statusView) show(screen *terminal.Screen, now time.Time) {
 		screen.Line()
 		screen.Paragraph("", told)
 	}
+}
+
+// indent is as wide as the labels.
+const indent = "            "
+
+func label(text string) terminal.Cell {
+	return terminal.Text(fmt.Sprintf("%-*s", len(indent), text)).In(terminal.Bold)
 }
 
 // standing says how the wanted revision stands to the one verified last.
@@ -314,12 +324,12 @@ func (r rolloutView) show(screen *terminal.Screen, now time.Time) {
 	if r.AtLeastSeconds > 0 {
 		text += " of at least " + terminal.Span(time.Duration(r.AtLeastSeconds)*time.Second)
 	}
-	screen.Line(terminal.Text("Rollout   ").In(terminal.Bold), terminal.Text(text+prefixed("   canary ", r.Canary)+prefixed("   revision ", r.Revision)))
+	screen.Line(label("Rollout"), terminal.Text(text+prefixed("   canary ", r.Canary)+prefixed("   revision ", r.Revision)))
 	if r.Breach != "" {
-		screen.Paragraph("          ", "Stopped by: "+r.Breach)
+		screen.Paragraph(indent, "Stopped by: "+r.Breach)
 	}
 	if len(r.BreachedBefore) > 0 {
-		screen.Paragraph("          ", "Out of range before it began: "+strings.Join(r.BreachedBefore, ", ")+". Members restart only after kubectl mongotuning proceed.")
+		screen.Paragraph(indent, "Out of range before it began: "+strings.Join(r.BreachedBefore, ", ")+". Members restart only after kubectl mongotuning proceed.")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -140,7 +141,9 @@ func (p *painter) seriesOf(gauge v1alpha1.Gauge) (lines, limits []recording.Seri
 		}
 	}
 	// The canary is drawn last, so that it lies on top.
-	slices.SortStableFunc(lines, func(a, b recording.Series) int { return cmp.Compare(order(a.Member == p.canary), order(b.Member == p.canary)) })
+	slices.SortStableFunc(lines, func(a, b recording.Series) int {
+		return cmp.Compare(order(a.Member == p.canary), order(b.Member == p.canary))
+	})
 	return lines, limits
 }
 
@@ -192,11 +195,13 @@ func (p *painter) draw(gauge verify.Gauge, lines, limits []recording.Series, cha
 		}
 	}
 	// A limit that lies far above everything would flatten the lines; it is told instead.
-	const farAbove = 12
+	const farAbove, percentUnit, percents = 12, "%", 100
+	measured := highest
 	var near []recording.Series
 	var far []string
 	for _, limit := range limits {
-		if bound := greatest(limit.Values); bound <= farAbove*max(highest, 0.1) {
+		// A share is always shown against its limit: how far it is from there is what one wants to see.
+		if bound := greatest(limit.Values); gauge.Unit == percentUnit || bound <= farAbove*max(measured, 0.1) {
 			near = append(near, limit)
 			highest = max(highest, bound)
 		} else if text := fmt.Sprintf("limit %s: %s", limit.Limit, gauge.Text(bound)); !slices.Contains(far, text) {
@@ -207,6 +212,9 @@ func (p *painter) draw(gauge verify.Gauge, lines, limits []recording.Series, cha
 		drawn.Note = "Above the chart: " + strings.Join(far, ", ") + "."
 	}
 	s := scale{from: p.recorded.Began, to: p.recorded.At(p.recorded.Points), top: roundUp(highest * 1.05)}
+	if gauge.Unit == percentUnit && highest <= percents {
+		s.top = min(s.top, percents) // there is no more than all of it
+	}
 	if !s.to.After(change[1]) {
 		s.to = change[1].Add(time.Second)
 	}
@@ -286,7 +294,8 @@ func (p *painter) limitLines(limits []recording.Series, s scale, gauge verify.Ga
 
 // markers are the steps of the change, and the restarts.
 func (p *painter) markers(s scale) (steps, restarts []marker) {
-	const rowHeight, rows = 10.0, 2
+	const rowHeight, rows, letter = 10.0, 2, 5.4
+	var free [rows]float64
 	for _, mark := range p.recorded.Marks {
 		x := s.x(mark.At)
 		if mark.Kind == recording.MarkAct {
@@ -295,14 +304,20 @@ func (p *painter) markers(s scale) (steps, restarts []marker) {
 			}
 			continue
 		}
-		anchor, textX := "start", x+3
-		if x > chartWidth-right-110 {
-			anchor, textX = "end", x-3
+		step := marker{X: coordinate(x), TextX: coordinate(x + 3), Text: clock(mark.At) + " " + cmp.Or(mark.Text, mark.Name), Anchor: "start"}
+		from, until := x+3, x+3+letter*float64(len(mark.Name))
+		if until > chartWidth-2 {
+			from, until = x-3-letter*float64(len(mark.Name)), x-3
+			step.TextX, step.Anchor = coordinate(x-3), "end"
 		}
-		steps = append(steps, marker{
-			X: coordinate(x), TextX: coordinate(textX), Name: mark.Name, Text: clock(mark.At) + " " + cmp.Or(mark.Text, mark.Name), Anchor: anchor,
-			Y: coordinate(10 + rowHeight*float64(len(steps)%rows)),
-		})
+		// A name that would lie on another is left out; the table of steps has it.
+		for row := range rows {
+			if free[row] <= from {
+				step.Name, step.Y, free[row] = mark.Name, coordinate(10+rowHeight*float64(row)), until+4
+				break
+			}
+		}
+		steps = append(steps, step)
 	}
 	return steps, restarts
 }
@@ -323,10 +338,18 @@ func roundUp(value float64) float64 {
 
 func rows(s scale, gauge verify.Gauge) []tick {
 	const parts = 4
+	step := s.top / parts
+	digits := 0
+	for shown := step; digits < 3 && math.Abs(shown-math.Round(shown)) > 1e-6; shown *= 10 {
+		digits++
+	}
 	var all []tick
 	for i := range parts + 1 {
-		value := s.top * float64(i) / parts
-		all = append(all, tick{At: coordinate(s.y(value)), Text: gauge.Text(value)})
+		value := strconv.FormatFloat(step*float64(i), 'f', digits, 64)
+		if gauge.Unit == "%" || gauge.Unit == "s" || gauge.Unit == "ms" {
+			value += " " + gauge.Unit
+		}
+		all = append(all, tick{At: coordinate(s.y(step * float64(i))), Text: value})
 	}
 	return all
 }
@@ -388,7 +411,8 @@ func (p *painter) comparisons(began time.Time) []comparison {
 			found := math.NaN()
 			for _, series := range lines {
 				for i, value := range series.Values {
-					if at := p.recorded.At(i); !at.Before(from) && at.Before(to) {
+					// A point counts wherever a part of its time does.
+					if p.recorded.At(i+1).After(from) && p.recorded.At(i).Before(to) {
 						found = worse(series.Keep, found, value)
 					}
 				}
@@ -398,8 +422,8 @@ func (p *painter) comparisons(began time.Time) []comparison {
 		end := p.recorded.At(p.recorded.Points)
 		row := comparison{
 			Gauge:  titleOf(gauge.Name),
-			Before: text(gauge, worst(p.recorded.Began, began.Add(-p.recorded.Spacing))),
-			During: text(gauge, worst(began.Add(-p.recorded.Spacing), last)),
+			Before: text(gauge, worst(p.recorded.Began, p.wholePointsBefore(began))),
+			During: text(gauge, worst(began, last)),
 			After:  text(gauge, worst(last, end)),
 			Limit:  bounds(gauge, limits),
 		}
@@ -408,6 +432,12 @@ func (p *painter) comparisons(began time.Time) []comparison {
 		}
 	}
 	return all
+}
+
+// wholePointsBefore is the end of the last point that has nothing of the time after a moment.
+func (p *painter) wholePointsBefore(moment time.Time) time.Time {
+	points := int(moment.Sub(p.recorded.Began) / p.recorded.Spacing)
+	return p.recorded.At(max(0, points))
 }
 
 func worse(keep recording.Keep, a, b float64) float64 {

@@ -191,7 +191,7 @@ func happenings(in Input, ended time.Time) (steps []step, acts []act) {
 			steps = append(steps, step{Name: mark.Name, At: clock(mark.At), Text: mark.Text})
 			began = append(began, mark.At)
 		case recording.MarkEnd:
-			steps = append(steps, step{Name: "End: " + mark.Name, At: clock(mark.At), Text: mark.Text, Took: "-"})
+			steps = append(steps, step{Name: "End: " + outcomes[recording.Outcome(mark.Name)].text, At: clock(mark.At), Text: mark.Text, Took: "-"})
 		}
 	}
 	for i, at := range began {
