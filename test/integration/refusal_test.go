@@ -173,9 +173,7 @@ func TestSuspend(t *testing.T) {
 // What is suspended from the beginning is looked at, and nothing is made for it: no Secrets either.
 func TestNothingIsMadeForASuspendedObject(t *testing.T) {
 	w := newWorld(t)
-	cluster := small()
-	cluster.Object().Spec.Suspend = new(true)
-	w.create(cluster)
+	w.create(small().Change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.Suspend = new(true) }))
 	w.step() // adds the finalizer, without which the object could go while something is made for it
 	before := w.journal.count()
 	for range 3 {
