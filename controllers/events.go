@@ -104,21 +104,25 @@ const longestNote = 1024
 // say writes one event. The recorder takes events about the same state of an object that differ in their
 // text only for one, and keeps the first text; so what is told at the same time goes into one event.
 func (r *MongoTuningReconciler) say(tuning *v1alpha1.MongoTuning, kind, reason, action string, notes ...string) {
-	r.sayOf(tuning, nil, kind, reason, action, notes...)
+	if len(notes) > 0 {
+		r.Recorder.Eventf(tuning, nil, kind, reason, action, "%s", fitting(strings.Join(notes, "; ")))
+	}
 }
 
-// sayOf writes one event that also concerns another object. Events about different objects are never taken
-// for one, so that each member of a change has its own.
-func (r *MongoTuningReconciler) sayOf(tuning *v1alpha1.MongoTuning, related runtime.Object, kind, reason, action string, notes ...string) {
-	if len(notes) == 0 {
-		return
+// tellAct tells an act that was carried out, with the object it concerned. Events about different objects are
+// never taken for one, so that each member of a change has its own.
+func (r *MongoTuningReconciler) tellAct(tuning *v1alpha1.MongoTuning, action plan.Action) {
+	related := concerned(tuning.Namespace, action)
+	r.Recorder.Eventf(tuning, related, corev1.EventTypeNormal, actReason(action), action.Kind.String(), "%s", fitting(action.Message))
+}
+
+// fitting is a text that an event can hold.
+func fitting(note string) string {
+	if len(note) <= longestNote {
+		return note
 	}
-	note := strings.Join(notes, "; ")
-	if len(note) > longestNote {
-		const more = "..."
-		note = strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
-	}
-	r.Recorder.Eventf(tuning, related, kind, reason, action, "%s", note)
+	const more = "..."
+	return strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
 }
 
 // concerned is the object that an act is about besides the MongoTuning: a pod, a StatefulSet or a node;

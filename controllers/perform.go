@@ -56,7 +56,7 @@ func (r *MongoTuningReconciler) perform(ctx context.Context, goal plan.Wanted, a
 		return fmt.Errorf("%s: %w", action.Message, err)
 	}
 	r.Metrics.Performed(client.ObjectKeyFromObject(cluster.Tuning), action.Kind.String())
-	r.sayOf(cluster.Tuning, concerned(cluster.Tuning.Namespace, action), corev1.EventTypeNormal, actReason(action), action.Kind.String(), action.Message)
+	r.tellAct(cluster.Tuning, action)
 	return nil
 }
 

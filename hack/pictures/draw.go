@@ -70,8 +70,8 @@ func draw(r recording, title string) (string, error) {
 	p := &page{scale: (width - left - right) / lasts, lasts: lasts}
 	p.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %.0f" width="%d" height="%.0f" font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif" font-size="12">`, width, height, width, height)
 	p.add(`<rect width="100%%" height="100%%" fill="#ffffff"/>`)
-	p.text(left, 24, ink, "start", 16, title)
-	p.text(width-12, 24, faint, "end", 12, r.Server)
+	p.text(left, 24, heading, title)
+	p.text(width-12, 24, server, r.Server)
 	p.steps(r.Series["step"])
 	top := float64(stripTop + stripHeight)
 	for _, one := range charts {
@@ -154,7 +154,7 @@ func least(all, drawn []series) [][2]float64 {
 			}
 		}
 	}
-	var values [][2]float64
+	values := make([][2]float64, 0, len(byTime))
 	for _, at := range slices.Sorted(maps.Keys(byTime)) {
 		values = append(values, [2]float64{at, byTime[at]})
 	}
@@ -171,8 +171,25 @@ func (p *page) add(format string, args ...any) { fmt.Fprintf(&p.Builder, format+
 
 func (p *page) x(seconds float64) float64 { return left + seconds*p.scale }
 
-func (p *page) text(x, y float64, color, anchor string, size int, text string) {
-	p.add(`<text x="%.1f" y="%.1f" fill="%s" text-anchor="%s" font-size="%d">%s</text>`, x, y, color, anchor, size, html.EscapeString(text))
+// style is how a text is written.
+type style struct {
+	color, anchor string
+	size          int
+}
+
+var (
+	heading = style{ink, "start", 16}
+	caption = style{faint, "start", 12}
+	server  = style{faint, "end", 12}
+	scale   = style{faint, "end", 11}
+	clock   = style{faint, "middle", 11}
+	unit    = style{faint, "start", 11}
+	label   = style{ink, "start", 11}
+	within  = style{ink, "middle", 11}
+)
+
+func (p *page) text(x, y float64, as style, text string) {
+	p.add(`<text x="%.1f" y="%.1f" fill="%s" text-anchor="%s" font-size="%d">%s</text>`, x, y, as.color, as.anchor, as.size, html.EscapeString(text))
 }
 
 // spans are the times in which a series has the value 1.
@@ -198,7 +215,7 @@ func spans(values [][2]float64) [][2]float64 {
 func wideEnough(name string) float64 { return float64(len(name))*6.4 + 8 }
 
 func (p *page) steps(all []series) {
-	p.text(left, stripTop-8, faint, "start", 12, "Step of the change")
+	p.text(left, stripTop-8, caption, "Step of the change")
 	p.add(`<rect x="%d" y="%d" width="%.1f" height="%d" fill="#f5f7fa"/>`, left, stripTop, p.lasts*p.scale, stripHeight)
 	for _, one := range all {
 		name := one.Labels["step"]
@@ -206,14 +223,14 @@ func (p *page) steps(all []series) {
 			from, to := p.x(span[0]), math.Min(p.x(span[1]), p.x(p.lasts))
 			p.add(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s</title></rect>`, from, stripTop, to-from, stripHeight, cmp.Or(stepColors[name], grid), name)
 			if to-from >= wideEnough(name) {
-				p.text((from+to)/2, stripTop+17, ink, "middle", 11, name)
+				p.text((from+to)/2, stripTop+17, within, name)
 			}
 		}
 	}
 }
 
 func (p *page) alerts(all []series, top float64) {
-	p.text(left, top-8, faint, "start", 12, "Alerts that fire")
+	p.text(left, top-8, caption, "Alerts that fire")
 	p.add(`<rect x="%d" y="%.1f" width="%.1f" height="%d" fill="#f5f7fa"/>`, left, top, p.lasts*p.scale, stripHeight)
 	drawn := map[string]bool{}
 	for _, one := range slices.SortedFunc(slices.Values(all), func(a, b series) int { return cmp.Compare(a.Labels["alertname"], b.Labels["alertname"]) }) {
@@ -223,7 +240,7 @@ func (p *page) alerts(all []series, top float64) {
 			p.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="#fca5a5"><title>%s</title></rect>`, from, top, to-from, stripHeight, name)
 			if !drawn[name] {
 				drawn[name] = true
-				p.text(from+4, top+17, ink, "start", 11, name)
+				p.text(from+4, top+17, label, name)
 			}
 		}
 	}
@@ -239,16 +256,16 @@ func (p *page) chart(c chart, top float64) {
 	step := nice(most / 4)
 	most = math.Ceil(most/step) * step
 	y := func(value float64) float64 { return top + c.height*(1-value/most) }
-	p.text(left, top-8, faint, "start", 12, c.title)
+	p.text(left, top-8, caption, c.title)
 	for value := 0.0; value <= most+step/2; value += step {
 		p.add(`<line x1="%d" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/>`, left, p.x(p.lasts), y(value), y(value), grid)
-		p.text(left-6, y(value)+4, faint, "end", 11, c.format(value))
+		p.text(left-6, y(value)+4, scale, c.format(value))
 	}
 	for i, line := range c.lines {
 		p.path(line, y)
 		p.add(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="2" stroke-dasharray="%s"/>`,
 			p.x(p.lasts)+8, p.x(p.lasts)+22, top+8+float64(i)*16, top+8+float64(i)*16, line.color, line.dashes)
-		p.text(p.x(p.lasts)+26, top+12+float64(i)*16, ink, "start", 11, line.name)
+		p.text(p.x(p.lasts)+26, top+12+float64(i)*16, label, line.name)
 	}
 }
 
@@ -271,9 +288,9 @@ func (p *page) axis(top float64) {
 	step := roundTime(p.lasts / 10)
 	for at := 0.0; at <= p.lasts; at += step {
 		p.add(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/>`, p.x(at), p.x(at), top, top+5, faint)
-		p.text(p.x(at), top+20, faint, "middle", 11, fmt.Sprintf("%d:%02d", int(at)/60, int(at)%60))
+		p.text(p.x(at), top+20, clock, fmt.Sprintf("%d:%02d", int(at)/60, int(at)%60))
 	}
-	p.text(p.x(p.lasts)+26, top+20, faint, "start", 11, "minutes")
+	p.text(p.x(p.lasts)+26, top+20, unit, "minutes")
 }
 
 // nice is a round number not below the given one, for the steps of an axis.
@@ -281,13 +298,13 @@ func nice(least float64) float64 {
 	if least <= 0 {
 		return 1
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(least)))
+	power := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, factor := range []float64{1, 2, 2.5, 5, 10} {
-		if factor*unit >= least {
-			return factor * unit
+		if factor*power >= least {
+			return factor * power
 		}
 	}
-	return 10 * unit
+	return 10 * power
 }
 
 // roundTime is a time that clocks show, not below the given one.

@@ -123,7 +123,7 @@ func TestDashboardCanBeImported(t *testing.T) {
 		t.Error("a dashboard that is imported has a uid of its own and no id")
 	}
 	ids := map[int]bool{}
-	for i, panel := range parsed.Panels {
+	for _, panel := range parsed.Panels {
 		if ids[panel.ID] || panel.ID == 0 {
 			t.Errorf("panel %q has the id of another", panel.Title)
 		}
@@ -131,10 +131,16 @@ func TestDashboardCanBeImported(t *testing.T) {
 		if panel.Type != "row" && (panel.Datasource.UID != "${datasource}" || panel.Description == "" || len(panel.Targets) == 0) {
 			t.Errorf("panel %q lacks the variable data source, a description or queries", panel.Title)
 		}
+	}
+}
+
+func TestPanelsDoNotLieOnOneAnother(t *testing.T) {
+	panels := readDashboard(t).Panels
+	for i, panel := range panels {
 		if panel.Place.X+panel.Place.W > 24 {
 			t.Errorf("panel %q is wider than the page", panel.Title)
 		}
-		for _, other := range parsed.Panels[:i] {
+		for _, other := range panels[:i] {
 			a, b := panel.Place, other.Place
 			if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
 				t.Errorf("panels %q and %q lie on one another", panel.Title, other.Title)
