@@ -59,7 +59,7 @@ func turnReason(before, after v1alpha1.MongoTuningStatus) string {
 		return v1alpha1.EventRolloutRetried
 	case to.Step == "":
 		return v1alpha1.EventRolloutAbandoned
-	case to.Revision != from.Revision:
+	case to.Revision != from.Revision && to.Step != v1alpha1.StepReturning:
 		return v1alpha1.EventRolloutStarted
 	case to.Step == from.Step && to.Breach != "":
 		return v1alpha1.EventRolloutPaused

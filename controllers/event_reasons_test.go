@@ -3,10 +3,12 @@
 package controllers
 
 import (
+	"strings"
 	"testing"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/test/source"
 )
 
 func at(step v1alpha1.RolloutStep, change func(*v1alpha1.MongoTuningStatus)) v1alpha1.MongoTuningStatus {
@@ -46,6 +48,7 @@ func TestEachTurnHasAReasonOfItsOwn(t *testing.T) {
 		{"all of it is watched", at(v1alpha1.StepMongos, nil), at(v1alpha1.StepVerifying, nil), v1alpha1.EventRolloutVerifying},
 		{"it has arrived", at(v1alpha1.StepVerifying, nil), at("", arrived), v1alpha1.EventRolloutCompleted},
 		{"it broke a limit", at(v1alpha1.StepCanarySoak, nil), at(v1alpha1.StepReturning, broken), v1alpha1.EventRollbackStarted},
+		{"a revision that had arrived broke a limit", at("", nil), at(v1alpha1.StepReturning, broken), v1alpha1.EventRollbackStarted},
 		{"it is back", at(v1alpha1.StepReturning, broken), at(v1alpha1.StepReturned, broken), v1alpha1.EventRolledBack},
 		{"it broke a limit and stays", at(v1alpha1.StepCanarySoak, nil), at(v1alpha1.StepCanarySoak, broken), v1alpha1.EventRolloutPaused},
 		{"it is tried again", at(v1alpha1.StepReturned, broken), at("", retried), v1alpha1.EventRolloutRetried},
@@ -74,5 +77,13 @@ func TestEachActHasAReasonOfItsOwn(t *testing.T) {
 	}
 	if len(seen) < 12 {
 		t.Errorf("found %d acts only", len(seen))
+	}
+}
+
+func TestEachStepHasAReason(t *testing.T) {
+	for name, value := range source.Constants(t, "../api/v1alpha1/rollout_types.go") {
+		if strings.HasPrefix(name, "Step") && stepReasons[v1alpha1.RolloutStep(value)] == "" {
+			t.Errorf("no event tells that a change came to step %s", value)
+		}
 	}
 }
