@@ -171,13 +171,8 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 			return facts, barred
 		}
 	}
-	err = r.lookAndJudge(ctx, tuning, goal, credentials, &facts)
-	if err == nil && !facts.Suspended {
-		// Also while a spec is refused: a member that has to start on another node must not wait for that.
-		err = r.admitHosts(ctx, tuning, goal, facts.Cluster.Hosts)
-	}
-	if err != nil || barred != nil {
-		return facts, cmp.Or(err, barred)
+	if err := cmp.Or(r.lookAndAdmit(ctx, tuning, goal, credentials, &facts), barred); err != nil {
+		return facts, err
 	}
 	if mayAct && facts.Action.IsAct() {
 		err = r.perform(ctx, goal, credentials, facts.Action)
@@ -198,6 +193,15 @@ func (r *MongoTuningReconciler) prepare(ctx context.Context, want wanted, goal p
 		return err
 	}
 	return r.applyHarmless(ctx, goal)
+}
+
+// lookAndAdmit looks, and lets those members go on that wait for the settings of their node. That is done
+// also while a spec is refused: a member that has to start on another node must not wait for a person.
+func (r *MongoTuningReconciler) lookAndAdmit(ctx context.Context, tuning *v1alpha1.MongoTuning, goal plan.Wanted, as secrets, facts *status.Facts) error {
+	if err := r.lookAndJudge(ctx, tuning, goal, as, facts); err != nil || facts.Suspended {
+		return err
+	}
+	return r.admitHosts(ctx, tuning, goal, facts.Cluster.Hosts)
 }
 
 // lookAndJudge takes one snapshot, judges it, and chooses the next action.

@@ -179,8 +179,9 @@ func (h *Host) status(before v1alpha1.HostNodeStatus, reports []observed.HostRep
 
 // hostWarnings compare the nodes of the members of each replica set.
 func hostWarnings(tuning *v1alpha1.MongoTuning, hosts []Host) []string {
-	var sets []verify.ShardNodes
-	for _, set := range desired.ReplicaSets(tuning) {
+	all := desired.ReplicaSets(tuning)
+	sets := make([]verify.ShardNodes, 0, len(all))
+	for _, set := range all {
 		nodes := verify.ShardNodes{ReplicaSet: set.Name}
 		for _, host := range hosts {
 			if slices.ContainsFunc(host.Pods, func(pod observed.HostPod) bool { return slices.Contains(set.Pods(), pod.Name) }) {
