@@ -30,7 +30,7 @@ const (
 // pods are given by name: settings of the network hold for one pod. Since is the report of the node that
 // it follows.
 func (c Cluster) ApplyHost(since v1alpha1.HostNodeStatus, settings hosttune.Settings, pods map[string]string) *batchv1ac.JobApplyConfiguration {
-	arguments := []string{settingsArgument, dataArgument}
+	arguments := append(make([]string, 0, 2+len(pods)), settingsArgument, dataArgument)
 	for _, name := range slices.Sorted(maps.Keys(pods)) {
 		arguments = append(arguments, "--pod="+name+"="+pods[name])
 	}

@@ -224,7 +224,7 @@ func TestNamesOfHostJobs(t *testing.T) {
 	if len(names) != 4 {
 		t.Errorf("two Jobs have one name: %v", names)
 	}
-	if name("a", false, settings) != name("a", false, settings) {
-		t.Error("the same Job has two names")
+	if again := name("a", false, settings); names[again] != "first" {
+		t.Errorf("the same Job has two names, the second is %s", again)
 	}
 }

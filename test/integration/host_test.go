@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega" //nolint:revive // the usual way to read its sentences
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,11 +25,11 @@ import (
 	"github.com/mongotuning/mongotuning/test/builders"
 )
 
-// tuned is a small cluster that sets the swappiness of its nodes.
-func tuned(swappiness string) *builders.Cluster {
+// tuned is a small cluster that sets the swappiness of its nodes to 1.
+func tuned() *builders.Cluster {
 	return small().Change(func(tuning *v1alpha1.MongoTuning) {
 		tuning.Spec.HostTuning = &v1alpha1.HostTuningSpec{
-			Mode: v1alpha1.HostTuningInitContainer, Sysctls: []v1alpha1.Sysctl{{Name: "vm.swappiness", Value: swappiness}},
+			Mode: v1alpha1.HostTuningInitContainer, Sysctls: []v1alpha1.Sysctl{{Name: "vm.swappiness", Value: "1"}},
 		}
 	})
 }
@@ -106,7 +107,7 @@ func (w *world) heard(word string) (found []string) {
 // missing, the message says what to do, and it goes on by itself.
 func TestPodSecurityIsAskedFirst(t *testing.T) {
 	w := newHostWorld(t)
-	w.create(tuned("1"))
+	w.create(tuned())
 	stalled := meta.FindStatusCondition(w.untilStalled(v1alpha1.ReasonPodRefused).Status.Conditions, v1alpha1.ConditionStalled)
 	command := "kubectl label namespace " + w.namespace + " pod-security.kubernetes.io/enforce=privileged --overwrite"
 	if !strings.Contains(stalled.Message, command) || !strings.Contains(stalled.Message, naming.HostTuneContainer) {
@@ -142,7 +143,7 @@ func TestTurningOnStarvesNobody(t *testing.T) {
 	w.untilReady()
 	before := &appsv1.StatefulSet{}
 	w.must(w.admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "demo-shard-0"}, before))
-	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.HostTuning = tuned("1").Object().Spec.HostTuning })
+	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.HostTuning = tuned().Object().Spec.HostTuning })
 	w.untilStalled(v1alpha1.ReasonPodRefused)
 	after := &appsv1.StatefulSet{}
 	w.must(w.admin.Get(w.ctx, client.ObjectKeyFromObject(before), after))
@@ -159,7 +160,7 @@ func TestTurningOnStarvesNobody(t *testing.T) {
 func TestHostSettingsChangeWithoutARestart(t *testing.T) {
 	w := newHostWorld(t)
 	w.allowPrivileged()
-	w.create(tuned("1"))
+	w.create(tuned())
 	w.untilReady()
 	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.HostTuning.Sysctls[0].Value = "10" })
 	w.untilReady()
@@ -189,7 +190,7 @@ func TestHostSettingsChangeWithoutARestart(t *testing.T) {
 func TestHostDrift(t *testing.T) {
 	w := newHostWorld(t)
 	w.allowPrivileged()
-	w.create(tuned("1"))
+	w.create(tuned())
 	w.untilReady()
 	w.kubernetes.hosts.writers = []string{"tuned"}
 	w.kubernetes.hosts.values["vm.swappiness"] = "30"
@@ -216,7 +217,7 @@ func TestHostDrift(t *testing.T) {
 func TestTurningOffPutsNodesBack(t *testing.T) {
 	w := newHostWorld(t)
 	w.allowPrivileged()
-	w.create(tuned("1"))
+	w.create(tuned())
 	w.untilReady()
 	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.HostTuning.Mode = v1alpha1.HostTuningDisabled })
 	tuning := w.until("nodes are put back", func(tuning *v1alpha1.MongoTuning) bool {
@@ -242,7 +243,7 @@ func TestDeletionPutsNodesBack(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			w := newHostWorld(t)
 			w.allowPrivileged()
-			w.create(tuned("1").Change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.DeletionPolicy = policy }))
+			w.create(tuned().Change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.DeletionPolicy = policy }))
 			w.untilReady()
 			w.must(w.admin.Delete(w.ctx, w.tuning()))
 			w.untilGone()
@@ -268,6 +269,10 @@ func TestDeletionNeverHangs(t *testing.T) {
 	}{
 		{"the namespace is being deleted", func(w *world) {
 			w.must(w.admin.Delete(w.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+			NewWithT(t).Eventually(func() bool {
+				something := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "something"}}
+				return apierrors.HasStatusCause(w.admin.Create(w.ctx, something, client.DryRunAll), corev1.NamespaceTerminatingCause)
+			}, patience, glance).Should(BeTrue())
 		}, "its namespace is being deleted"},
 		{"the node is gone", func(w *world) {
 			w.must(w.admin.Delete(w.ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.kubernetes.node}}))
@@ -277,7 +282,7 @@ func TestDeletionNeverHangs(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			w := newHostWorld(t)
 			w.allowPrivileged()
-			w.create(tuned("1").Change(func(tuning *v1alpha1.MongoTuning) {
+			w.create(tuned().Change(func(tuning *v1alpha1.MongoTuning) {
 				tuning.Spec.HostTuning.RestoreDeadlineSeconds = new(int32(30))
 			}))
 			w.untilReady()
