@@ -131,3 +131,25 @@ func encode(t *testing.T, value any) []byte {
 	}
 	return data
 }
+
+// TestExampleOfArgoCDIsAcceptedAndStaysInSync holds the objects of the example application to the same.
+func TestExampleOfArgoCDIsAcceptedAndStaysInSync(t *testing.T) {
+	for _, file := range []string{"cluster.yaml", "profile.yaml"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", "config", "argocd", "example", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := parse(t, data)
+		d := definitionOf(t, object["kind"].(string))
+		for _, err := range d.create(t, object) {
+			t.Errorf("%s: %v", file, err)
+		}
+		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(encode(t, object), encode(t, object), encode(t, d.admitted(object)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(patch) != "{}" {
+			t.Errorf("%s: Argo CD would want to patch %s", file, patch)
+		}
+	}
+}
