@@ -79,6 +79,8 @@ func (c *cluster) comesUpFromGit(t *testing.T) {
 	tuning.Spec.Shards.Count, tuning.Spec.ConfigServers.Members = 1, 1
 	tuning.Spec.Verification = &v1alpha1.VerificationSpec{PeriodSeconds: new(int32(5)), Limits: limits(dirtyLimit)}
 	tuning.Spec.Rollout.Canary.SoakSeconds, tuning.Spec.Rollout.LeadSoakSeconds = new(int32(15)), new(int32(15))
+	// One figure decides in these stories, not the comparison with the neighbours.
+	tuning.Spec.Rollout.AllowedWorseningPercent = new(int32(1000))
 	content, err := encodeObject(tuning)
 	if err != nil {
 		t.Fatal(err)
