@@ -220,6 +220,9 @@ func readSettings(path string) (hosttune.Settings, error) {
 
 // unusable is the report of a run that had no settings.
 func unusable(err error) hosttune.Report {
+	if err == nil {
+		return hosttune.Report{}
+	}
 	return hosttune.Report{Lines: []hosttune.Line{{
 		Setting: "settings", Scope: hosttune.ScopeNode, Result: hosttune.Refused, Reason: err.Error() + "; nothing was changed",
 	}}}

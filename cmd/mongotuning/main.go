@@ -25,8 +25,7 @@ Each command lists its flags with --help.
 
 func main() {
 	err := run(os.Args[1:])
-	var code exitCode
-	if errors.As(err, &code) {
+	if code, ok := errors.AsType[exitCode](err); ok {
 		os.Exit(int(code))
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -27,27 +27,28 @@ const (
 type Result string
 
 const (
-	// Refused: the value was not taken, or not tried for a reason; Line.Errno or Line.Reason says why.
+	// Refused says that the value was not taken, or not tried; Line.Errno or Line.Reason says why.
 	Refused Result = "Refused"
-	// Conflict: an older owner holds the setting at another value; Line.Other names it.
+	// Conflict says that an older owner holds the setting at another value; Line.Other names it.
 	Conflict Result = "Conflict"
 	// Differs is for readings only: the value in force is not the one that is wanted.
 	Differs Result = "Differs"
-	// Warning: a check that is not true. Nothing was to be set.
+	// Warning is a check that is not true. Nothing was to be set.
 	Warning Result = "Warning"
 	// Unreadable is for readings only: the reader is not allowed to see the value.
 	Unreadable Result = "Unreadable"
-	// Unsupported: the kernel, the driver or the filesystem has no such setting. It is no failure.
+	// Unsupported says that the kernel, the driver or the filesystem has no such setting. It is no failure.
 	Unsupported Result = "Unsupported"
-	// NotNeeded: the setting would do nothing here; Line.Reason says why. It is no failure.
+	// NotNeeded says that the setting would do nothing here; Line.Reason says why. It is no failure.
 	NotNeeded Result = "NotNeeded"
-	// Restored: nobody wants the setting any more; the value found first is in force again.
+	// Restored says that the owner does not want the setting any more: the value found first is in force
+	// again, or what another owner still wants.
 	Restored Result = "Restored"
-	// Applied: it was set, and read back.
+	// Applied says that it was set, and read back.
 	Applied Result = "Applied"
-	// AlreadySet: the value in force is what is wanted; nothing was written.
+	// AlreadySet says that the value in force is what is wanted; nothing was written.
 	AlreadySet Result = "AlreadySet"
-	// Checked: a check that is true.
+	// Checked is a check that is true.
 	Checked Result = "Checked"
 )
 

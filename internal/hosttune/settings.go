@@ -49,9 +49,9 @@ type Owner struct {
 type OnFailure string
 
 const (
-	// Report starts the server all the same; the failure is reported.
+	// OnFailureReport starts the server all the same; the failure is reported.
 	OnFailureReport OnFailure = "Report"
-	// Block keeps the server from starting until the node is tuned.
+	// OnFailureBlock keeps the server from starting until the node is tuned.
 	OnFailureBlock OnFailure = "Block"
 )
 

@@ -59,16 +59,16 @@ func sameNumber(a, b string) bool {
 // SatisfiedBy says whether a value is what the claim wants.
 func (c Claim) SatisfiedBy(value string) bool {
 	if c.Operator == OperatorOnlyRaise || c.Operator == OperatorOnlyLower {
-		order, comparable := compareNumbers(value, c.Value)
-		return comparable && (order == 0 || order > 0 == (c.Operator == OperatorOnlyRaise))
+		order, ok := compareNumbers(value, c.Value)
+		return ok && (order == 0 || order > 0 == (c.Operator == OperatorOnlyRaise))
 	}
 	return SameValue(value, c.Value)
 }
 
 // compareNumbers also compares two values of a pair of sysctls, vm.dirty_ratio=15, if they are of the
 // same one.
-func compareNumbers(a, b string) (order int, comparable bool) {
-	if name, value, ok := strings.Cut(a, "="); ok {
+func compareNumbers(a, b string) (order int, ok bool) {
+	if name, value, isPair := strings.Cut(a, "="); isPair {
 		a, b = value, strings.TrimPrefix(b, name+"=")
 	}
 	left, errLeft := strconv.ParseInt(strings.TrimSpace(a), 10, 64)

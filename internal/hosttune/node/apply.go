@@ -113,12 +113,11 @@ func (r *run) write() {
 }
 
 func (r *run) change(one *touch) hosttune.Line {
-	line, about := hosttune.Line{}, target{}
+	about := one.about()
+	line := about.line()
 	if one.wish != nil {
-		about, line = one.wish.target, one.wish.line()
 		line.Wanted, line.Reason = one.wish.declared, one.wish.note
 	} else {
-		about, line = one.entry.target, one.entry.line()
 		line.Wanted = about.shown(one.settled.Value)
 	}
 	if one.err != nil {
@@ -142,6 +141,14 @@ func (r *run) change(one *touch) hosttune.Line {
 		r.put(one, about, &line)
 	}
 	return line
+}
+
+// about is the setting as the run's owner knows it, or as the one who set it did.
+func (t *touch) about() target {
+	if t.wish != nil {
+		return t.wish.target
+	}
+	return t.entry.target
 }
 
 func (r *run) resultOf(one *touch) hosttune.Result {

@@ -14,8 +14,6 @@ import (
 	"github.com/mongotuning/mongotuning/internal/hosttune"
 )
 
-func pointer[T any](value T) *T { return &value }
-
 // Every setting, on a node that has it and on one that does not.
 func TestEachSetting(t *testing.T) {
 	sysctl := func(name, value string, operator hosttune.Operator) hosttune.Settings {
@@ -34,7 +32,7 @@ func TestEachSetting(t *testing.T) {
 	pages := func(mode hosttune.HugePagesMode, version string) hosttune.Settings {
 		return hosttune.Settings{ServerVersion: version, TransparentHugePages: &hosttune.TransparentHugePages{Mode: mode}}
 	}
-	granularity := hosttune.Settings{Scheduler: &hosttune.Scheduler{MinGranularityNanoseconds: 10_000_000, WakeupGranularityNanoseconds: pointer(int64(15_000_000))}}
+	granularity := hosttune.Settings{Scheduler: &hosttune.Scheduler{MinGranularityNanoseconds: 10_000_000, WakeupGranularityNanoseconds: new(int64(15_000_000))}}
 	mask := func(mask string) hosttune.CPUs { return hosttune.CPUs{Mode: hosttune.CPUsMask, Mask: mask} }
 
 	for _, row := range []struct {
@@ -270,7 +268,7 @@ func TestEachSetting(t *testing.T) {
 		},
 		{
 			name: "the disk under the data volume, found from its partition", place: ownPod,
-			settings: hosttune.Settings{BlockDevices: &hosttune.BlockDevices{ReadAheadKiB: pointer(int32(8)), Schedulers: []string{"bfq", "mq-deadline"}}},
+			settings: hosttune.Settings{BlockDevices: &hosttune.BlockDevices{ReadAheadKiB: new(int32(8)), Schedulers: []string{"bfq", "mq-deadline"}}},
 			want: []hosttune.Line{
 				{Setting: "read_ahead_kb", Scope: hosttune.ScopeDevice, On: "nvme0n1", Found: "128", Wanted: "8", Set: "8", ReadBack: "8", Result: hosttune.Applied},
 				{Setting: "scheduler", Scope: hosttune.ScopeDevice, On: "nvme0n1", Found: "none", Wanted: "mq-deadline", Set: "mq-deadline", ReadBack: "mq-deadline", Result: hosttune.Applied},
@@ -278,7 +276,7 @@ func TestEachSetting(t *testing.T) {
 			changed: map[string]string{"sys/devices/pci0/nvme0n1/queue/read_ahead_kb": "8", "sys/devices/pci0/nvme0n1/queue/scheduler": "none [mq-deadline] kyber"},
 		},
 		{
-			name: "every layer of a mapped device", place: ownPod, settings: hosttune.Settings{BlockDevices: &hosttune.BlockDevices{ReadAheadKiB: pointer(int32(8))}},
+			name: "every layer of a mapped device", place: ownPod, settings: hosttune.Settings{BlockDevices: &hosttune.BlockDevices{ReadAheadKiB: new(int32(8))}},
 			prepare: func(t *testing.T, kernel *fakeKernel) {
 				kernel.set(t, "proc/self/mountinfo", "40 30 253:0 / /data/db rw - xfs /dev/mapper/vg-data rw")
 				kernel.set(t, "sys/devices/virtual/dm-0/queue/read_ahead_kb", "128")
@@ -306,7 +304,7 @@ func TestEachSetting(t *testing.T) {
 			want: []hosttune.Line{{Setting: "scheduler", Scope: hosttune.ScopeDevice, On: "nvme0n1", Wanted: "bfq", Result: hosttune.Unsupported, Reason: "the kernel offers none, mq-deadline, kyber"}},
 		},
 		{
-			name: "a disk the node has not", settings: hosttune.Settings{BlockDevices: &hosttune.BlockDevices{Names: []string{"sda"}, ReadAheadKiB: pointer(int32(8))}},
+			name: "a disk the node has not", settings: hosttune.Settings{BlockDevices: &hosttune.BlockDevices{Names: []string{"sda"}, ReadAheadKiB: new(int32(8))}},
 			want: []hosttune.Line{{Setting: "read_ahead_kb", Scope: hosttune.ScopeDevice, Wanted: "sda", Result: hosttune.Refused, Reason: `the node has no disk "sda"; it has nvme0n1`}},
 		},
 	} {

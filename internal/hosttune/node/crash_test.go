@@ -31,7 +31,7 @@ func life() []step {
 		TransparentHugePages:  &hosttune.TransparentHugePages{Mode: hosttune.HugePagesAuto},
 		Scheduler:             &hosttune.Scheduler{MinGranularityNanoseconds: 10_000_000},
 		ReceivePacketSteering: &hosttune.ReceivePacketSteering{Interfaces: []hosttune.Interface{{DefaultRoute: true}}, CPUs: hosttune.CPUs{Mode: hosttune.CPUsAllButFirst}, FlowEntries: 3000},
-		BlockDevices:          &hosttune.BlockDevices{ReadAheadKiB: pointer(int32(8)), Schedulers: []string{"mq-deadline"}},
+		BlockDevices:          &hosttune.BlockDevices{ReadAheadKiB: new(int32(8)), Schedulers: []string{"mq-deadline"}},
 	}
 	changed := full
 	changed.Sysctls = []hosttune.Sysctl{{Name: "vm.swappiness", Value: "10"}, {Name: "vm.dirty_background_ratio", Value: "3"}, {Name: "net.core.somaxconn", Value: "8192"}}

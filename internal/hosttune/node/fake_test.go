@@ -198,17 +198,7 @@ func (f *fakeKernel) Write(path, value string) error {
 func (f *fakeKernel) kept(path, old, value string) (string, error) {
 	switch name := filepath.Base(path); {
 	case name == "rps_cpus":
-		if value == "0" {
-			return "00000000", nil
-		}
-		set, err := hosttune.ParseMask(value)
-		if err != nil {
-			return "", unix.EINVAL
-		}
-		if all, _, _ := (hosttune.CPUs{Mode: hosttune.CPUsList, List: fmt.Sprintf("0-%d", f.cpus-1)}).On(set); all.Len() != set.Len() {
-			return "", unix.EOVERFLOW
-		}
-		return fmt.Sprintf("%08s", set.String()), nil
+		return f.keptMask(value)
 	case strings.HasPrefix(name, "rps_"):
 		number, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
@@ -224,7 +214,7 @@ func (f *fakeKernel) kept(path, old, value string) (string, error) {
 		}
 		return strings.Replace(strings.NewReplacer("[", "", "]", "").Replace(" "+old+" "), " "+value+" ", " ["+value+"] ", 1), nil
 	default:
-		for _, field := range strings.Fields(value) {
+		for field := range strings.FieldsSeq(value) {
 			if _, err := strconv.ParseInt(field, 10, 64); err != nil {
 				return "", unix.EINVAL
 			}
@@ -236,6 +226,20 @@ func (f *fakeKernel) kept(path, old, value string) (string, error) {
 		}
 		return strings.Join(strings.Fields(value), "\t"), nil
 	}
+}
+
+func (f *fakeKernel) keptMask(value string) (string, error) {
+	if value == "0" {
+		return "00000000", nil
+	}
+	set, err := hosttune.ParseMask(value)
+	if err != nil {
+		return "", unix.EINVAL
+	}
+	if all, _, _ := (hosttune.CPUs{Mode: hosttune.CPUsList, List: fmt.Sprintf("0-%d", f.cpus-1)}).On(set); all.Len() != set.Len() {
+		return "", unix.EOVERFLOW
+	}
+	return fmt.Sprintf("%08s", set.String()), nil
 }
 
 func (f *fakeKernel) IsWritable(path string) (bool, error) {

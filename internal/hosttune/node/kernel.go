@@ -88,8 +88,7 @@ func (t *Tree) Read(path string) (string, error) {
 
 // named tells an error with the path that people know, not with that of a private mount.
 func named(err error, path string) error {
-	var about *fs.PathError
-	if errors.As(err, &about) {
+	if about, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: about.Op, Path: "/" + path, Err: about.Err}
 	}
 	return err
@@ -228,13 +227,12 @@ func openDebugfs() (*os.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "mount debugfs for", Path: debugDirectory, Err: err}
 	}
-	return os.NewFile(uintptr(mount), "debugfs"), nil //nolint:gosec // a descriptor is no negative number
+	return os.NewFile(uintptr(mount), "debugfs"), nil
 }
 
 // errnoOf is the kernel's refusal by name, "" when the error is not the kernel's.
 func errnoOf(err error) string {
-	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
 		return unix.ErrnoName(errno)
 	}
 	return ""

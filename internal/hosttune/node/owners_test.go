@@ -36,7 +36,12 @@ func TestTwoOwnersOfOneSetting(t *testing.T) {
 		t.Error("the younger owner has written over the older one")
 	}
 
-	line = host.Restore(background(), Release{Owner: elder.UID}).Lines[0]
+	assertHandedOver(t, host)
+}
+
+func assertHandedOver(t *testing.T, host *fakeHost) {
+	t.Helper()
+	line := host.Restore(background(), Release{Owner: elder.UID}).Lines[0]
 	if line.Result != hosttune.Restored || line.Wanted != "10" || !strings.Contains(line.Reason, "shop/younger still wants it") {
 		t.Errorf("the older owner goes: %+v", line)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -93,7 +94,7 @@ func fill(block []byte) {
 		number ^= number << 13
 		number ^= number >> 7
 		number ^= number << 17
-		block[i] = byte(number)
+		block[i] = byte(number & math.MaxUint8)
 	}
 }
 

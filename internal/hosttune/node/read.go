@@ -40,7 +40,7 @@ func isForbidden(errno string) bool { return errno == "EACCES" || errno == "EPER
 
 func (r *resolution) readWish(one wish) hosttune.Line {
 	line := one.line()
-	line.Wanted = one.target.shown(one.value)
+	line.Wanted = one.shown(one.value)
 	process := one.process
 	if one.Network == networkNode {
 		process = nodeProcess
@@ -60,9 +60,9 @@ func (r *resolution) readWish(one wish) hosttune.Line {
 	case err != nil:
 		line.Result, line.Errno, line.Reason = hosttune.Unreadable, errnoOf(err), err.Error()
 	case claim.SatisfiedBy(found) || one.Form == formMask && found != "0" && isSubset(found, one.value):
-		line.Result, line.Found = hosttune.AlreadySet, one.target.shown(found)
+		line.Result, line.Found = hosttune.AlreadySet, one.shown(found)
 	default:
-		line.Result, line.Found = hosttune.Differs, one.target.shown(found)
+		line.Result, line.Found = hosttune.Differs, one.shown(found)
 	}
 	return line
 }

@@ -103,16 +103,6 @@ func (s *state) encode() ([]byte, error) {
 	return append(content, '\n'), nil
 }
 
-// keys are in the order in which settings are written.
-func (s *state) keys() []string {
-	keys := make([]string, 0, len(s.Settings))
-	for key := range s.Settings {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // Store keeps the state on the node.
 type Store interface {
 	// Lock keeps every other process of the node out until release is called.

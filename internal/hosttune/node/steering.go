@@ -25,22 +25,19 @@ func (r *resolution) steering(steering hosttune.ReceivePacketSteering) {
 	about := target{Setting: "rps_cpus", Scope: hosttune.ScopeInterface, Block: blockSteering}
 	interfaces, err := r.interfaces(steering.Interfaces)
 	if err != nil {
-		var missing *missingInterfaceError
-		if errors.As(err, &missing) {
+		if missing, ok := errors.AsType[*missingInterfaceError](err); ok {
 			about.On = missing.name
 		}
 		r.refuse(about, declaredCPUs(steering.CPUs), err)
 		return
 	}
 	set, cut, err := steering.CPUs.On(r.cpus)
-	switch {
-	case err == nil && len(cut) > 0 && steering.WhenMaskTooWide == hosttune.MaskRefuse:
-		err = fmt.Errorf("%s names CPUs beyond the node's %d (%s): the kernel takes no such mask", declaredCPUs(steering.CPUs), r.cpus.Len(), r.cpus)
-	case err == nil && set.Len() == 0 && steering.CPUs.Mode == hosttune.CPUsAllButFirst:
+	if err == nil && set.Len() == 0 && steering.CPUs.Mode == hosttune.CPUsAllButFirst {
 		r.tell(about, hosttune.NotNeeded, declaredCPUs(steering.CPUs), "the node has one CPU")
 		return
-	case err == nil && set.Len() == 0:
-		err = fmt.Errorf("%s selects none of the node's %d CPUs (%s)", declaredCPUs(steering.CPUs), r.cpus.Len(), r.cpus)
+	}
+	if err == nil {
+		err = r.fits(steering, set, cut)
 	}
 	if err != nil {
 		r.refuse(about, declaredCPUs(steering.CPUs), err)
@@ -57,6 +54,18 @@ func (r *resolution) steering(steering hosttune.ReceivePacketSteering) {
 	if steering.FlowEntries > 0 && steered > 0 {
 		r.flowTable(roundUp(steering.FlowEntries))
 	}
+}
+
+// fits refuses CPUs that the node does not have, as far as that is wanted, and a choice that selects
+// none it has.
+func (r *resolution) fits(steering hosttune.ReceivePacketSteering, set, cut hosttune.CPUSet) error {
+	if len(cut) > 0 && steering.WhenMaskTooWide == hosttune.MaskRefuse {
+		return fmt.Errorf("%s names CPUs beyond the node's %d (%s): the kernel takes no such mask", declaredCPUs(steering.CPUs), r.cpus.Len(), r.cpus)
+	}
+	if set.Len() == 0 {
+		return fmt.Errorf("%s selects none of the node's %d CPUs (%s)", declaredCPUs(steering.CPUs), r.cpus.Len(), r.cpus)
+	}
+	return nil
 }
 
 func (r *resolution) steerInterface(name string, steering hosttune.ReceivePacketSteering, cpus wish) (queues int) {
