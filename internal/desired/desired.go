@@ -15,7 +15,7 @@ import (
 
 // Cluster is all that the objects of one MongoTuning are made of.
 type Cluster struct {
-	// Tuning is the object itself; its spec, name, namespace and UID are read.
+	// Tuning is the object itself; its spec, name, namespace and UID are read, and which nodes were touched.
 	Tuning *v1alpha1.MongoTuning
 	// Resolved is the tuning to render.
 	Resolved profile.Resolved

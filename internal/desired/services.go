@@ -75,7 +75,8 @@ func (c Cluster) MemberNetworkPolicy(component v1alpha1.Component) *networkingv1
 	own := networkingv1ac.NetworkPolicyPeer().
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(naming.Labels(c.Tuning.Name)))
 	policy := c.networkPolicy(component, own, c.operatorPeer())
-	if c.TunesHosts() {
+	// While any node is touched there may be readers, also of a revision that is going or coming back.
+	if c.TunesHosts() || len(c.Tuning.Status.HostTuning.NodesTouched) > 0 {
 		policy.Spec.WithIngress(c.readerIngress())
 	}
 	return policy

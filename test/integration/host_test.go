@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -154,6 +155,24 @@ func TestTurningOnStarvesNobody(t *testing.T) {
 	w.allowPrivileged()
 	w.untilReady()
 	w.swappinessIs("1")
+}
+
+// TestQuotaIsAskedFirst shows that whatever else refuses pods is told as well, in its own words.
+func TestQuotaIsAskedFirst(t *testing.T) {
+	w := newHostWorld(t)
+	w.allowPrivileged()
+	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	w.must(w.admin.Create(w.ctx, quota))
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	w.must(w.admin.Status().Update(w.ctx, quota))
+	w.create(tuned())
+	stalled := meta.FindStatusCondition(w.untilStalled(v1alpha1.ReasonPodRefused).Status.Conditions, v1alpha1.ConditionStalled)
+	if !strings.Contains(stalled.Message, "exceeded quota: none") || strings.Contains(stalled.Message, "kubectl label") {
+		t.Errorf("the message is %s", stalled.Message)
+	}
+	w.must(w.admin.Delete(w.ctx, quota))
+	w.untilReady()
 }
 
 // TestHostSettingsChangeWithoutARestart also takes a setting away, and refuses one.
