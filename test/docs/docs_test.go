@@ -185,6 +185,19 @@ func TestEveryEventHasARow(t *testing.T) {
 	}
 }
 
+func TestEverySampleIsListed(t *testing.T) {
+	page := read(t, "docs/samples.md")
+	files, err := filepath.Glob(filepath.Join(root, "config", "samples", "*.yaml"))
+	if err != nil || len(files) < 8 {
+		t.Fatalf("found %d samples (%v)", len(files), err)
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); name != "kustomization.yaml" && !strings.Contains(page, "\n| ["+name+"]") {
+			t.Errorf("docs/samples.md does not say what %s is for", name)
+		}
+	}
+}
+
 // TestFlagsOfTheManagerAreListed holds the table of flags to those that the command defines.
 func TestFlagsOfTheManagerAreListed(t *testing.T) {
 	page := read(t, "docs/installation.md")
