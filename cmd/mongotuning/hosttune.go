@@ -116,13 +116,11 @@ func applyHost(args []string) error {
 		return fmt.Errorf("host-tune apply needs --settings, or the name of the node in %s", hosttune.NodeVariable)
 	}
 	settings, err := awaitSettings(given.settings, *wait)
-	report := hosttune.Report{}
 	if errors.Is(err, errReleased) {
 		return nil
 	}
-	if err != nil {
-		report = unusable(err)
-	} else {
+	report := unusable(err)
+	if err == nil {
 		report = onHost(given, func(ctx context.Context, host node.Host) hosttune.Report {
 			return host.Apply(ctx, settings, given.place())
 		})

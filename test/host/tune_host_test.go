@@ -156,6 +156,30 @@ func TestTheMachineIsTunedAndPutBack(t *testing.T) {
 	}
 }
 
+// A sysctl of the network is set in the pod's namespace alone: before it runs by its init container, here
+// by a Job beside it. The namespace is entered and left, and this process stays where it was.
+func TestASysctlOfAPodStaysInThePod(t *testing.T) {
+	m := newMachine(t)
+	pod := startPod(t)
+	found := pod.sees(t, "net.core.somaxconn")
+	place := node.Place{Pods: []node.Pod{pod.Pod, {Name: "ended", UID: "00000000-0000-0000-0000-000000000000"}}}
+	settings := hosttune.Settings{Owner: owner, Sysctls: []hosttune.Sysctl{{Name: "net.core.somaxconn", Value: "23456"}, {Name: "net.ipv4.tcp_rmem", Value: "4096 87380 1048576"}}}
+	report := m.Apply(t.Context(), settings, place)
+	for _, line := range report.Lines {
+		if line.Result != hosttune.Applied || line.Scope != hosttune.ScopePod || line.On != pod.Name {
+			t.Errorf("%+v", line)
+		}
+	}
+	if len(report.Lines) != 2 || pod.sees(t, "net.core.somaxconn") != "23456" || strings.Join(strings.Fields(pod.sees(t, "net.ipv4.tcp_rmem")), " ") != "4096 87380 1048576" {
+		t.Errorf("the pod has %s: %+v", pod.sees(t, "net.core.somaxconn"), report.Lines)
+	}
+	m.assertChanged(t, nil)
+	m.Restore(t.Context(), node.Release{Owner: owner.UID})
+	if now := pod.sees(t, "net.core.somaxconn"); now != found {
+		t.Errorf("the pod had %s and has %s", found, now)
+	}
+}
+
 // Whatever this kernel's generation is, what is said of the scheduler is what the kernel says itself; and
 // debugfs, where many machines have not mounted it, is read without a mount that anybody else could see.
 func TestTheSchedulerOfThisKernel(t *testing.T) {
