@@ -91,7 +91,7 @@ mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.
 
 .PHONY: e2e
 e2e: $(PROMETHEUS) cluster-up deploy ## The operator in a real cluster with real mongods and a real Prometheus.
-	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 45m -v ./test/e2e/...
+	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 75m -v ./test/e2e/...
 
 .PHONY: bench
 bench: bench-look cluster-up deploy ## What changes cost: online against restarts on a real cluster, and what a look computes.
