@@ -79,9 +79,10 @@ func (w *watches) note(key types.NamespacedName, seen *observed.Cluster) (missed
 }
 
 // follow notes whether a member answers, and for how long it has not. missed tells that this is its first
-// silence and that Kubernetes knows of no reason for it.
+// silence and that Kubernetes knows of no reason for it. A server on its way down is not silent, however
+// long it takes: that says nothing of the change it is restarted for, and its successor has the whole time.
 func (w *clusterWatch) follow(member *observed.Member, before *clusterWatch) (missed bool) {
-	if member.Look.State == observed.StateUnknown {
+	if member.Look.State == observed.StateUnknown && !member.Pod.Terminating {
 		since, known := before.silence[member.Name]
 		if !known {
 			since = w.now

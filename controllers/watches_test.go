@@ -75,6 +75,18 @@ func TestAMissedLookCountsAsSilence(t *testing.T) {
 	}
 }
 
+// A server can take its whole grace period to end, which says nothing of the change it is restarted for.
+func TestAServerOnItsWayDownIsNotSilent(t *testing.T) {
+	down := []observed.Member{seenMember("a", silent, ending)}
+	if _, last := looks([]observed.Member{seenMember("a")}, down, down, down); last.ReplicaSets[0].Members[0].Silent != 0 {
+		t.Errorf("silent for %s while its pod is being deleted", last.ReplicaSets[0].Members[0].Silent)
+	}
+	starts := []observed.Member{seenMember("a", silent, madeAnew)}
+	if _, last := looks([]observed.Member{seenMember("a")}, down, down, starts, starts); last.ReplicaSets[0].Members[0].Silent != 10*time.Second {
+		t.Errorf("its successor is silent for %s, wanted 10 s since it is there", last.ReplicaSets[0].Members[0].Silent)
+	}
+}
+
 func TestOneMissedLookOfMongosIsNoNews(t *testing.T) {
 	watch, key := watches{}, types.NamespacedName{Name: "demo"}
 	note := func(mongos observed.Mongos) []string { return watch.note(key, &observed.Cluster{Mongos: mongos}) }
