@@ -63,6 +63,11 @@ func (c *cluster) changedByHandIsPutBack(t *testing.T, pod, setting, knob string
 	})
 }
 
+// runtimeConfig asks for the string that was sent last to the storage engine.
+func runtimeConfig() bson.D {
+	return bson.D{{Key: "getParameter", Value: 1}, {Key: "wiredTigerEngineRuntimeConfig", Value: 1}}
+}
+
 func setByHand(t *testing.T, c *cluster, pod, setting string) {
 	t.Helper()
 	server := c.member(t, pod, new(c.memberIdentity(t)))

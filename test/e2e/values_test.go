@@ -32,7 +32,7 @@ func ask(t *testing.T, server *mongo.Client) process {
 	t.Helper()
 	status := mustRun(t, server, one("serverStatus"))
 	started := mustRun(t, server, one("getCmdLineOpts"))
-	parameter := mustRun(t, server, bson.D{{Key: "getParameter", Value: 1}, {Key: "wiredTigerEngineRuntimeConfig", Value: 1}})
+	parameter := mustRun(t, server, runtimeConfig())
 	seen := process{}
 	seen.version, _ = status.Lookup("version").StringValueOK()
 	seen.cacheBytes, _ = status.Lookup("wiredTiger", "cache", "maximum bytes configured").AsInt64OK()
