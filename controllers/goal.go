@@ -32,7 +32,11 @@ func (r *MongoTuningReconciler) goal(ctx context.Context, want wanted, as secret
 		Hosts:    want.tuning.Status.HostTuning,
 	}
 	if previous := goal.Progress.Previous; previous != "" {
-		if _, found, err := r.readRevision(ctx, want.tuning, previous); err != nil || !found {
+		_, found, err := r.readRevision(ctx, want.tuning, previous)
+		if err != nil {
+			return goal, err
+		}
+		if !found {
 			goal.Progress.Previous = ""
 		}
 	}

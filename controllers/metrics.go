@@ -17,7 +17,7 @@ import (
 func (r *MongoTuningReconciler) recordMetrics(tuning *v1alpha1.MongoTuning, facts status.Facts) {
 	found := metrics.Cluster{
 		LookedAt: facts.Now, Period: verify.Period(tuning.Spec.Verification), Conditions: tuning.Status.Conditions,
-		Step: tuning.Status.Rollout.Step, MongoDBVersion: tuning.Spec.MongoDB.Version, Profile: facts.Profile,
+		Step: tuning.Status.Rollout.Step, Waiting: tuning.Status.Waiting, MongoDBVersion: tuning.Spec.MongoDB.Version, Profile: facts.Profile,
 	}
 	for _, set := range facts.Cluster.ReplicaSets {
 		for _, seen := range set.Seen.Members {

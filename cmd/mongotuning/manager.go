@@ -99,6 +99,7 @@ func runManager(args []string) error {
 	if err := recorder.Register(ctrlmetrics.Registry); err != nil {
 		return err
 	}
+	recorder.HasSlots(flags.maxRollouts)
 	reconciler := &controllers.MongoTuningReconciler{
 		Client:            mgr.GetClient(),
 		Uncached:          mgr.GetAPIReader(),

@@ -38,6 +38,9 @@ func collect(series chan<- prometheus.Metric, object types.NamespacedName, clust
 	if cluster.Step != "" {
 		send(stepFamily, 1, string(cluster.Step))
 	}
+	if waiting := cluster.Waiting; waiting != nil {
+		send(waitingFamily, float64(waiting.Since.Unix()), waiting.Reason)
+	}
 	for _, member := range cluster.Members {
 		collectMember(send, member)
 	}

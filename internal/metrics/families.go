@@ -147,6 +147,10 @@ var (
 		name: "mongotuning_host_differences", kind: kindGauge, labels: objectLabels,
 		help: "How often nodes of one shard differ from each other beyond the limits. No series while no node is tuned.",
 	}
+	waitingFamily = family{
+		name: "mongotuning_waiting_since_timestamp_seconds", kind: kindGauge, labels: with(objectLabels, "reason"),
+		help: "Since when the operator waits for something, by the reason of the condition Reconciling or Stalled. No series while it does not.",
+	}
 	lookedFamily = family{
 		name: "mongotuning_last_look_timestamp_seconds", kind: kindGauge, labels: objectLabels,
 		help: "When the cluster was last looked at and judged. Everything else of the object is as old as this.",
@@ -175,6 +179,10 @@ var (
 		name: "mongotuning_host_restores_abandoned_total", kind: kindCounter, labels: []string{"reason"},
 		help: "Nodes that were not put back when their MongoTuning was deleted; reason is gone, namespace-terminating or deadline.",
 	}
+	slotsFamily = family{
+		name: "mongotuning_rollout_slots", kind: kindGauge,
+		help: "How many objects may roll out a change at once, 0 for no bound; mongotuning_rollout_step shows those that do.",
+	}
 	buildFamily = family{
 		name: "mongotuning_build_info", kind: kindGauge, labels: []string{"version", "go_version"},
 		help: "1 for the build of this operator.",
@@ -188,7 +196,7 @@ func snapshotFamilies() []family {
 		all = append(all, familyOf(gauge))
 	}
 	return append(all, dirtyTargetFamily, dirtyTriggerFamily, limitFamily, measurementFamily, verdictFamily, answeredFamily,
-		declaredFamily, provedFamily, mismatchedFamily, conditionFamily, stepFamily, hostSettingsFamily, hostThroughputFamily, hostWarningsFamily,
+		declaredFamily, provedFamily, mismatchedFamily, conditionFamily, stepFamily, waitingFamily, hostSettingsFamily, hostThroughputFamily, hostWarningsFamily,
 		infoFamily, periodFamily, lookedFamily)
 }
 

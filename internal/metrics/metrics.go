@@ -39,6 +39,8 @@ type Cluster struct {
 	HostWarnings int
 	// Step that a change on its way has reached, empty while there is none.
 	Step v1alpha1.RolloutStep
+	// Waiting is what is waited for, nil when nothing is.
+	Waiting *v1alpha1.WaitStatus
 }
 
 // Member is one mongod.
@@ -71,6 +73,7 @@ type Recorder struct {
 	commands     *prometheus.CounterVec
 	abandoned    *prometheus.CounterVec
 	build        *prometheus.GaugeVec
+	slots        prometheus.Gauge
 }
 
 // New makes a Recorder of an operator of this version.
@@ -86,6 +89,7 @@ func New(version string) *Recorder {
 		turns:     counter(turnsFamily),
 		commands:  counter(commandsFamily),
 		abandoned: counter(hostAbandonedFamily),
+		slots:     prometheus.NewGauge(prometheus.GaugeOpts{Name: slotsFamily.name, Help: slotsFamily.help}),
 		build:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildFamily.name, Help: buildFamily.help}, buildFamily.labels),
 	}
 	recorder.build.WithLabelValues(version, runtime.Version()).Set(1)
@@ -142,6 +146,13 @@ const Done = "Done"
 func (r *Recorder) Turned(object types.NamespacedName, step v1alpha1.RolloutStep) {
 	if r != nil {
 		r.turns.WithLabelValues(object.Namespace, object.Name, cmp.Or(string(step), Done)).Inc()
+	}
+}
+
+// HasSlots shows how many objects may roll out at once, 0 for no bound.
+func (r *Recorder) HasSlots(slots int) {
+	if r != nil {
+		r.slots.Set(float64(slots))
 	}
 }
 

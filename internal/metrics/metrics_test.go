@@ -188,6 +188,28 @@ func TestEveryGaugeHasAMetric(t *testing.T) {
 	}
 }
 
+func TestWaitsAndSlots(t *testing.T) {
+	recorder, registry := registered(t)
+	waits := Cluster{Waiting: &v1alpha1.WaitStatus{Reason: v1alpha1.ReasonWaitingForSlot, Since: metav1.NewTime(time.Unix(1767268800, 0))}}
+	recorder.Record(demo, waits)
+	recorder.HasSlots(2)
+	want := `
+# HELP mongotuning_rollout_slots How many objects may roll out a change at once, 0 for no bound; mongotuning_rollout_step shows those that do.
+# TYPE mongotuning_rollout_slots gauge
+mongotuning_rollout_slots 2
+# HELP mongotuning_waiting_since_timestamp_seconds Since when the operator waits for something, by the reason of the condition Reconciling or Stalled. No series while it does not.
+# TYPE mongotuning_waiting_since_timestamp_seconds gauge
+mongotuning_waiting_since_timestamp_seconds{name="demo",namespace="shop",reason="WaitingForSlot"} 1.7672688e+09
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "mongotuning_rollout_slots", "mongotuning_waiting_since_timestamp_seconds"); err != nil {
+		t.Error(err)
+	}
+	recorder.Record(demo, Cluster{})
+	if count, err := testutil.GatherAndCount(registry, "mongotuning_waiting_since_timestamp_seconds"); err != nil || count != 0 {
+		t.Errorf("%d series of a wait that is over (%v)", count, err)
+	}
+}
+
 func TestEveryMetricIsInTheReference(t *testing.T) {
 	recorder, registry := registered(t)
 	fill(recorder)
