@@ -202,5 +202,5 @@ func snapshotFamilies() []family {
 
 // families are all metrics.
 func families() []family {
-	return append(snapshotFamilies(), lookDurationFamily, actionsFamily, turnsFamily, commandsFamily, hostAbandonedFamily, buildFamily)
+	return append(snapshotFamilies(), lookDurationFamily, actionsFamily, turnsFamily, commandsFamily, hostAbandonedFamily, slotsFamily, buildFamily)
 }

@@ -102,7 +102,7 @@ func counter(f family) *prometheus.CounterVec {
 
 // Register makes a registry show everything that is recorded.
 func (r *Recorder) Register(registry prometheus.Registerer) error {
-	for _, collector := range []prometheus.Collector{r, r.lookDuration, r.actions, r.turns, r.commands, r.abandoned, r.build} {
+	for _, collector := range []prometheus.Collector{r, r.lookDuration, r.actions, r.turns, r.commands, r.abandoned, r.slots, r.build} {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
