@@ -27,7 +27,7 @@ func TestAClosedBudgetIsWaitedFor(t *testing.T) {
 		reconciling := meta.FindStatusCondition(tuning.Status.Conditions, v1alpha1.ConditionReconciling)
 		return reconciling != nil && strings.Contains(reconciling.Message, "disruption budget")
 	})
-	if reason := meta.FindStatusCondition(tuning.Status.Conditions, v1alpha1.ConditionReconciling).Reason; reason != v1alpha1.ReasonWaitingForMembers {
+	if reason := meta.FindStatusCondition(tuning.Status.Conditions, v1alpha1.ConditionReconciling).Reason; reason != v1alpha1.ReasonWaitingForBudget {
 		t.Errorf("the reason is %s", reason)
 	}
 	for pod, made := range w.outcome().PodsMade {
