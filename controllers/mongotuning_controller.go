@@ -175,16 +175,22 @@ func (r *MongoTuningReconciler) reconcile(ctx context.Context, tuning *v1alpha1.
 		return facts, err
 	}
 	if mayAct && facts.Action.IsAct() {
-		err = r.perform(ctx, goal, credentials, facts.Action)
+		err = r.act(ctx, goal, credentials, &facts)
 	}
+	return facts, err
+}
+
+// act carries out the action that was chosen. What somebody refuses for the moment becomes a wait.
+func (r *MongoTuningReconciler) act(ctx context.Context, goal plan.Wanted, as secrets, facts *status.Facts) error {
+	err := r.perform(ctx, goal, as, facts.Action)
 	switch {
 	case errors.Is(err, errBudgetClosed):
 		facts.Action, err = waitForBudget(facts.Action), nil
 	case facts.Action.Kind == plan.StepDown && errors.Is(err, mongodb.ErrExceededTimeLimit):
-		r.watches.refuseStepDown(client.ObjectKeyFromObject(tuning), facts.Now)
+		r.watches.refuseStepDown(keyOf(goal.Cluster.Tuning), facts.Now)
 		facts.Action, err = waitForSecondary(facts.Action), nil
 	}
-	return facts, err
+	return err
 }
 
 // prepare records the wanted revision and applies what restarts nobody.

@@ -88,44 +88,65 @@ func holdsGates(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
 	before := snapshot.Progress.Rollout
 	travels := snapshot.Progress.Verified != "" && snapshot.Progress.Verified != snapshot.Revision && before.Step != "" &&
 		before.Step != v1alpha1.StepReturning && before.Step != v1alpha1.StepReturned
-	if action.Kind == plan.Turn {
-		after := action.Progress.Rollout
-		begins := after.Revision != before.Revision && plan.IsTravelling(after.Step)
-		if begins && snapshot.NoSlot != "" {
-			t.Fatalf("a change begins without a slot: %s", action.Message)
+	switch {
+	case action.Kind == plan.Turn:
+		holdsTurn(t, action, snapshot, travels)
+	case action.Kind == plan.StepDown || action.Kind == plan.Restart:
+		if travels {
+			holdsChange(t, action, snapshot)
 		}
-		if begins && !snapshot.ClosedUntil.IsZero() && !snapshot.Proceed && !travels {
-			t.Fatalf("a change begins outside of its windows: %s", action.Message)
+		if action.Kind == plan.StepDown && !snapshot.StepDownRefused.IsZero() {
+			t.Fatalf("%s is asked again to step down at once", action.Member)
 		}
-		if after.Step == v1alpha1.StepCanary && begins && after.Canary == "" {
-			t.Fatalf("a change begins without naming its canary")
-		}
+		holdsMigrations(t, action, snapshot)
+		holdsOplogs(t, action, snapshot)
+	}
+}
+
+// holdsTurn holds the beginning of a change to what it takes; travels tells that another is on its way.
+func holdsTurn(t *rapid.T, action plan.Action, snapshot *builders.Snapshot, travels bool) {
+	before, after := snapshot.Progress.Rollout, action.Progress.Rollout
+	if after.Revision == before.Revision || !plan.IsTravelling(after.Step) {
 		return
 	}
-	if !action.Disturbs() || action.Kind == plan.ReplaceKeyFile {
-		return
+	switch {
+	case snapshot.NoSlot != "":
+		t.Fatalf("a change begins without a slot: %s", action.Message)
+	case !snapshot.ClosedUntil.IsZero() && !snapshot.Proceed && !travels:
+		t.Fatalf("a change begins outside of its windows: %s", action.Message)
+	case after.Step == v1alpha1.StepCanary && after.Canary == "":
+		t.Fatalf("a change begins without naming its canary")
 	}
-	if travels && snapshot.NoSlot != "" {
+}
+
+// holdsChange holds a disturbance for a change to what only a change takes.
+func holdsChange(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
+	switch {
+	case snapshot.NoSlot != "":
 		t.Fatalf("%s of %s without a slot", action.Kind, action.Member)
-	}
-	if travels && action.Kind == plan.Restart && len(before.BreachedBefore) > 0 && !snapshot.Proceed {
+	case action.Kind == plan.Restart && len(snapshot.Progress.Rollout.BreachedBefore) > 0 && !snapshot.Proceed:
 		t.Fatalf("%s is restarted although a limit was broken before, and nobody consented", action.Member)
 	}
-	if action.Kind == plan.StepDown && !snapshot.StepDownRefused.IsZero() {
-		t.Fatalf("%s is asked again to step down at once", action.Member)
-	}
+}
+
+func holdsMigrations(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
 	set := snapshot.Set(action.ReplicaSet)
-	if set.Component == v1alpha1.ComponentShardMember {
-		look := snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Primary().Look
-		for _, migration := range look.Migrations {
-			if migration.From == set.Name || migration.To == set.Name {
-				t.Fatalf("%s of %s while a chunk moves", action.Kind, action.Member)
-			}
-		}
-		if look.MigrationsError != "" {
-			t.Fatalf("%s of %s while it is not known whether chunks move", action.Kind, action.Member)
+	if set.Component != v1alpha1.ComponentShardMember {
+		return
+	}
+	look := snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Primary().Look
+	if look.MigrationsError != "" {
+		t.Fatalf("%s of %s while it is not known whether chunks move", action.Kind, action.Member)
+	}
+	for _, migration := range look.Migrations {
+		if migration.From == set.Name || migration.To == set.Name {
+			t.Fatalf("%s of %s while a chunk moves", action.Kind, action.Member)
 		}
 	}
+}
+
+func holdsOplogs(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
+	set := snapshot.Set(action.ReplicaSet)
 	for _, other := range set.Seen.Members {
 		if other.Name != action.Member && set.Health[other.Name].Oplog < 20*time.Minute {
 			t.Fatalf("%s of %s while the oplog of %s reaches back %s", action.Kind, action.Member, other.Name, set.Health[other.Name].Oplog)

@@ -33,11 +33,13 @@ var oplogWindow = Gauge{
 // OplogWindow is how far the member's oplog reaches back, 0 while that is not known. One that nothing was
 // dropped from is as long as the member's life, and never a reason to wait.
 func (m MemberGauges) OplogWindow() time.Duration {
-	switch measurement := m.measurement(v1alpha1.GaugeOplogWindow); {
-	case measurement.State == Exempt:
+	switch measurement := m.measurement(v1alpha1.GaugeOplogWindow); measurement.State {
+	case Exempt:
 		return endless
-	case measurement.State == Measured:
+	case Measured:
 		return max(time.Second, time.Duration(measurement.Value*float64(time.Second)))
+	case Unmeasured:
+		return 0
 	default:
 		return 0
 	}

@@ -7,8 +7,7 @@ package window
 import (
 	"fmt"
 	"time"
-	// The zones of the machine may be missing or old.
-	_ "time/tzdata"
+	_ "time/tzdata" // the zones of the machine may be missing or old
 
 	"github.com/robfig/cron/v3"
 
