@@ -72,6 +72,15 @@ func drawCircumstances(t *rapid.T, snapshot *builders.Snapshot) {
 			snapshot.ReplicaSets[len(snapshot.ReplicaSets)-1].Seen.Members[i].Look.MigrationsError = "it does not answer"
 		}
 	})
+	sometimes("oplogs are short", func() {
+		for _, set := range snapshot.ReplicaSets {
+			for _, member := range set.Pods() {
+				health := set.Health[member]
+				health.Oplog = 19 * time.Minute
+				set.Health[member] = health
+			}
+		}
+	})
 	sometimes("no slot is free", func() { snapshot.NoSlot = "at most 1 objects roll out at once" })
 	sometimes("no window is open", func() { snapshot.ClosedUntil = snapshot.Now.Add(time.Hour) })
 	sometimes("the baseline is not known", func() { snapshot.WatchedSince, snapshot.BaselineTime = snapshot.Now, 30*time.Second })
@@ -172,6 +181,7 @@ func drawSnapshot(t *rapid.T, from []*builders.Snapshot) *builders.Snapshot {
 }
 
 func TestActionsAreSafeWhateverIsSeen(t *testing.T) {
+	runs(t, 300, 5000)
 	from := bases()
 	rapid.Check(t, func(t *rapid.T) {
 		snapshot := drawSnapshot(t, from)

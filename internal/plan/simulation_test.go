@@ -148,13 +148,16 @@ func TestLostKeyFileIsReplacedEverywhere(t *testing.T) {
 	}
 }
 
-// runFewer lowers the number of runs of a property whose every run is a long story, unless the caller asks
-// for a number or for thorough tests.
-func runFewer(t *testing.T, checks int) {
+// runs sets the number of runs of a property, and another one for thorough tests, unless the caller asks
+// for a number.
+func runs(t *testing.T, checks, whenThorough int) {
 	t.Helper()
 	asked := flag.Lookup("rapid.checks")
-	if *thorough || asked.Value.String() != asked.DefValue {
+	if asked.Value.String() != asked.DefValue {
 		return
+	}
+	if *thorough {
+		checks = whenThorough
 	}
 	if err := asked.Value.Set(strconv.Itoa(checks)); err != nil {
 		t.Fatal(err)
@@ -168,7 +171,7 @@ const faultsUntil = 60
 // TestEveryStartEnds lets random faults happen to random changes. When the faults end, the plan has to
 // come to an end too, with everything in force.
 func TestEveryStartEnds(t *testing.T) {
-	runFewer(t, 12)
+	runs(t, 12, 100)
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.Int32Range(1, 2).Draw(t, "shards")
 		members := rapid.SampledFrom([]int32{1, 3}).Draw(t, "members")
