@@ -102,7 +102,9 @@ func TestAWaitThatLastsStalls(t *testing.T) {
 	if message := messageOf(tuning, v1alpha1.ConditionStalled); !strings.Contains(message, "demo-shard-0-2 is 1m0s behind") || !strings.Contains(message, "goes on by itself") {
 		t.Errorf("the message is %s", message)
 	}
-	w.isQuiet()
+	for range 3 {
+		w.step()
+	}
 	for pod, made := range w.outcome().PodsMade {
 		if made != disturbed[pod] {
 			t.Errorf("%s was restarted at a closed gate", pod)
