@@ -173,7 +173,9 @@ func startPod(t *testing.T) pod {
 	command := exec.Command(self, hosts)
 	command.Env = append(os.Environ(), roleVariable+"=pod")
 	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	// It ends with its input. A death signal would come when the thread ends that it was started from, and
+	// threads that enter a namespace end with that.
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	input, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

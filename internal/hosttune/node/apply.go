@@ -197,6 +197,8 @@ func (r *run) put(one *touch, about target, line *hosttune.Line) {
 		return nil
 	})
 	switch {
+	case isMissing(err) && about.Network == networkPod:
+		line.Result, line.Set, line.Reason = hosttune.NotNeeded, "", "the pod has ended"
 	case err != nil:
 		line.Result, line.Errno, line.Reason = hosttune.Refused, errnoOf(err), err.Error()
 	case hosttune.SameValue(one.found, value):

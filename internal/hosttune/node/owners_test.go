@@ -196,6 +196,19 @@ func TestPodsThatEndedAreForgotten(t *testing.T) {
 	}
 }
 
+// A pod that ends while a run is at it is no failure of the node.
+func TestAPodThatEndsMeanwhile(t *testing.T) {
+	host := newFakeHost(t, 2)
+	host.kernel.before = func(string) error {
+		delete(host.kernel.networks, podProcess)
+		return os.ErrNotExist
+	}
+	settings := hosttune.Settings{Owner: elder, Sysctls: []hosttune.Sysctl{{Name: "net.core.somaxconn", Value: "8192"}}}
+	if line := host.Apply(background(), settings, otherPod).Lines[0]; line.Result != hosttune.NotNeeded || line.Reason != "the pod has ended" {
+		t.Errorf("%+v", line)
+	}
+}
+
 // A device that is gone needs nothing given back, and is not remembered for ever.
 func TestDevicesThatAreGoneAreForgotten(t *testing.T) {
 	host := newFakeHost(t, 4)
