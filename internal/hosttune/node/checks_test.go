@@ -267,6 +267,35 @@ func TestPodsAreFound(t *testing.T) {
 	}
 }
 
+// Where nobody may look at the first process, the node's network is found by what it alone has.
+func TestTheNodesNetworkIsFound(t *testing.T) {
+	for name, find := range map[string]func(kernel *fakeKernel) (want string){
+		"the first process": func(*fakeKernel) string { return nodeProcess },
+		"another process of the node": func(kernel *fakeKernel) string {
+			delete(kernel.networks, nodeProcess)
+			kernel.networks["800"] = "net:[1]"
+			return "800"
+		},
+		"itself": func(kernel *fakeKernel) string {
+			delete(kernel.networks, nodeProcess)
+			kernel.networks[ownNetwork] = "net:[1]"
+			return ownProcess
+		},
+		"nobody": func(kernel *fakeKernel) string {
+			delete(kernel.networks, nodeProcess)
+			return nodeProcess
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kernel := newFakeKernel(t, 2)
+			kernel.set(t, "proc/800/comm", "kubelet")
+			if want, found := find(kernel), findNodeNetwork(kernel); found != want {
+				t.Errorf("%s, wanted %s", found, want)
+			}
+		})
+	}
+}
+
 func TestMounts(t *testing.T) {
 	kernel := newFakeKernel(t, 2)
 	kernel.set(t, "proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - xfs /dev/sdb1 rw\n3 1 8:3 / /data/db\\040two rw - xfs /dev/sdc1 rw\n4 2 8:4 / /data/db rw - ext4 /dev/sdd1 rw\n5 4 8:5 / /data/db rw,noatime shared:1 master:2 - xfs /dev/sde1 rw\nbroken line\n")

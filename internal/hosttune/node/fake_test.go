@@ -62,7 +62,7 @@ func newFakeKernel(t *testing.T, cpus int) *fakeKernel {
 		"proc/sys/vm/swappiness": "60", "proc/sys/vm/max_map_count": "65530", "proc/sys/vm/zone_reclaim_mode": "0", "proc/sys/vm/overcommit_memory": "0",
 		"proc/sys/vm/dirty_ratio": "20", "proc/sys/vm/dirty_bytes": "0", "proc/sys/vm/dirty_background_ratio": "0", "proc/sys/vm/dirty_background_bytes": "67108864",
 		"proc/sys/kernel/sched_min_granularity_ns": "3000000", "proc/sys/kernel/sched_wakeup_granularity_ns": "4000000",
-		"proc/sys/net/core/somaxconn": "4096", "proc/sys/net/core/rps_sock_flow_entries": "0", "proc/sys/net/core/rmem_max": "212992",
+		"proc/sys/net/core/somaxconn": "4096", "proc/sys/net/core/rps_sock_flow_entries": "0", "proc/sys/net/core/netdev_max_backlog": "1000", "proc/sys/net/core/rmem_max": "212992",
 		"networks/self/proc/sys/net/core/somaxconn": "4096", "networks/self/proc/sys/net/ipv4/tcp_keepalive_time": "7200", "networks/self/proc/sys/net/core/rmem_max": "212992",
 		"networks/4711/proc/sys/net/core/somaxconn": "4096", "networks/4711/proc/sys/net/ipv4/tcp_keepalive_time": "7200", "networks/4711/proc/sys/net/core/rmem_max": "212992",
 		"proc/sys/net/ipv4/tcp_keepalive_time":       "7200",
@@ -155,7 +155,7 @@ func (f *fakeKernel) tree(t *testing.T) map[string]string {
 }
 
 func (f *fakeKernel) path(path string) string {
-	if strings.HasPrefix(path, "proc/sys/net/") && f.inside != nodeProcess {
+	if strings.HasPrefix(path, "proc/sys/net/") && !f.isNode() {
 		inside := f.inside
 		if inside == ownFromOutside {
 			inside = ownNetwork
@@ -164,6 +164,9 @@ func (f *fakeKernel) path(path string) string {
 	}
 	return filepath.Join(f.root, path)
 }
+
+// isNode says whether the node's own network is looked at.
+func (f *fakeKernel) isNode() bool { return f.networks[f.inside] == "net:[1]" }
 
 func (f *fakeKernel) Read(path string) (string, error) {
 	if err := f.hide[path]; err != nil {
@@ -244,7 +247,7 @@ func (f *fakeKernel) keptMask(value string) (string, error) {
 
 func (f *fakeKernel) IsWritable(path string) (bool, error) {
 	_, err := os.Stat(f.path(path))
-	return !f.readOnly[path] || f.inside == nodeProcess, err
+	return !f.readOnly[path] || f.isNode(), err
 }
 
 func (f *fakeKernel) List(directory string) ([]string, error) {

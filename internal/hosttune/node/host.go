@@ -284,7 +284,7 @@ func (r *run) read(of target, process string) (value string, err error) {
 func (r *run) inNetwork(of target, process string, do func() error) error {
 	switch of.Network {
 	case networkNode:
-		process = nodeProcess
+		process = r.resolved.node
 	case networkPod:
 		process = cmp.Or(process, r.processes[of.Pod])
 	case networkAny:

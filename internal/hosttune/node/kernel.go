@@ -37,7 +37,7 @@ type Kernel interface {
 	Space(path string) (total, free uint64, err error)
 }
 
-// nodeProcess is a process whose namespaces are the node's.
+// nodeProcess is the node's first process, whose namespaces are the node's.
 const nodeProcess = "1"
 
 // ownProcess is the process that asks.

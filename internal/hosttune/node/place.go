@@ -34,6 +34,60 @@ type pod struct {
 	server string
 }
 
+// onlyNode is a sysctl that no network namespace but the node's shows.
+const onlyNode = "proc/sys/net/core/netdev_max_backlog"
+
+// findNodeNetwork finds a process in the node's network namespace. The first one is there by definition;
+// where a security module keeps it shut even from root, the kernel's own sysctls tell who else is.
+func findNodeNetwork(kernel Kernel) string {
+	if _, err := kernel.Network(nodeProcess); err == nil {
+		return nodeProcess
+	}
+	isNode := func(process string) bool {
+		writable := false
+		err := inNetwork(kernel, process, func() error {
+			var err error
+			writable, err = kernel.IsWritable(onlyNode)
+			return err
+		})
+		return err == nil && writable
+	}
+	if isNode(ownProcess) {
+		return ownProcess
+	}
+	seen := map[string]bool{}
+	for _, process := range processes(kernel) {
+		name, err := kernel.Network(process)
+		if err != nil || seen[name] {
+			continue
+		}
+		if seen[name] = true; isNode(process) {
+			return process
+		}
+	}
+	return nodeProcess // entering it says why not
+}
+
+// processes are the ids of all processes of the node, in order.
+func processes(kernel Kernel) []string {
+	names, err := kernel.List("proc")
+	if err != nil {
+		return nil
+	}
+	var ids []int
+	for _, name := range names {
+		if id, err := strconv.Atoi(name); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	ordered := make([]string, 0, len(ids))
+	for _, id := range ids {
+		ordered = append(ordered, strconv.Itoa(id))
+	}
+	return ordered
+}
+
 // servers are the names of the programs whose limits count.
 var servers = []string{"mongod", "mongos"}
 
@@ -79,19 +133,7 @@ func serverAmong(kernel Kernel, processes []string) string {
 // podProcesses finds the processes of pods by UID, each list in the order of process ids.
 func podProcesses(kernel Kernel, uids []string) map[string][]string {
 	found := map[string][]string{}
-	names, err := kernel.List("proc")
-	if err != nil {
-		return found
-	}
-	var processes []int
-	for _, name := range names {
-		if id, err := strconv.Atoi(name); err == nil {
-			processes = append(processes, id)
-		}
-	}
-	slices.Sort(processes)
-	for _, id := range processes {
-		process := strconv.Itoa(id)
+	for _, process := range processes(kernel) {
 		if uid := podOf(kernel, process, uids); uid != "" {
 			found[uid] = append(found[uid], process)
 		}

@@ -43,7 +43,7 @@ func (r *resolution) readWish(one wish) hosttune.Line {
 	line.Wanted = one.shown(one.value)
 	process := one.process
 	if one.Network == networkNode {
-		process = nodeProcess
+		process = r.node
 	}
 	var found string
 	err := inNetwork(r.kernel, process, func() error {

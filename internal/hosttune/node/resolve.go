@@ -28,6 +28,8 @@ type resolution struct {
 	place    Place
 	pods     []pod
 	cpus     hosttune.CPUSet
+	// node is a process in the node's network namespace.
+	node string
 
 	wishes []wish
 	// lines are about settings that lead to no wish.
@@ -39,7 +41,7 @@ type resolution struct {
 // resolve finds out what the settings mean on this node.
 func resolve(kernel Kernel, settings hosttune.Settings, place Place) *resolution {
 	r := &resolution{kernel: kernel, settings: settings, place: place, pods: place.pods(kernel), refused: map[block]bool{}}
-	r.cpus = onlineCPUs(kernel)
+	r.cpus, r.node = onlineCPUs(kernel), findNodeNetwork(kernel)
 	for _, sysctl := range settings.Sysctls {
 		r.sysctl(sysctl)
 	}
@@ -158,12 +160,12 @@ func (r *resolution) wantPodNetwork(one wish, of pod) bool {
 
 func (r *resolution) sharesNodeNetwork(of pod) bool {
 	own, errOwn := r.kernel.Network(of.process)
-	nodes, errNode := r.kernel.Network(nodeProcess)
+	nodes, errNode := r.kernel.Network(r.node)
 	return errOwn == nil && errNode == nil && own == nodes
 }
 
 func (r *resolution) wantNodeNetwork(one wish) {
-	err := inNetwork(r.kernel, nodeProcess, func() error {
+	err := inNetwork(r.kernel, r.node, func() error {
 		_, err := one.read(r.kernel)
 		return err
 	})
