@@ -10,6 +10,7 @@ MONGODB_VERSION ?= 4.4.2
 NAMESPACE       ?= mongotuning-demo
 FUZZTIME        ?= 20s
 TESTFLAGS       ?=
+VERSION         ?= v0.0.0-dev
 export CLUSTER CLUSTER_NAME MONGODB_VERSION NAMESPACE FUZZTIME
 
 BIN            := $(CURDIR)/bin
@@ -50,6 +51,7 @@ help: ## List the targets.
 	@printf '  %-16s %s\n' MONGODB_VERSION 'server of the demo and of the end-to-end test: 4.2.6, 4.4.2, 5.0.4 or 6.0.27 (now $(MONGODB_VERSION))' \
 	  FUZZTIME 'how long make fuzz spends on each target (now $(FUZZTIME))' \
 	  TESTFLAGS 'more flags for go test, for example -v or -run=Name (now $(or $(TESTFLAGS),none))' \
+	  VERSION 'of make plugin-archives, a tag (now $(VERSION))' \
 	  NAMESPACE 'namespace of the demo (now $(NAMESPACE))' \
 	  CLUSTER 'local, or existing to use the current kubeconfig (now $(CLUSTER))' \
 	  OPERATOR_IMAGE 'what make deploy installs (now $(or $(OPERATOR_IMAGE),what make images built))' \
@@ -138,6 +140,10 @@ build: ## The operator's static binary, bin/mongotuning-linux-ARCH.
 plugin: ## The kubectl plugin for this machine, bin/kubectl-mongotuning, and what completes its arguments.
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubectl-mongotuning ./cmd/kubectl-mongotuning
 	install -m 755 cmd/kubectl-mongotuning/kubectl_complete-mongotuning bin/
+
+.PHONY: plugin-archives
+plugin-archives: ## The plugin for every platform, checksums, and the manifest for krew: dist/plugin (VERSION=v0.1.0).
+	go run ./hack/plugin $(VERSION) dist/plugin
 
 .PHONY: build-installer
 build-installer: $(KUSTOMIZE) ## One file to install from: dist/install.yaml.

@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -75,7 +76,8 @@ func (r *MongoTuningReconciler) orphan(ctx context.Context, tuning *v1alpha1.Mon
 
 func (r *MongoTuningReconciler) disown(ctx context.Context, tuning *v1alpha1.MongoTuning, item runtime.Object) error {
 	object, ok := item.(client.Object)
-	if !ok || !metav1.IsControlledBy(object, tuning) {
+	isOwner := func(owner metav1.OwnerReference) bool { return owner.UID == tuning.UID }
+	if !ok || !slices.ContainsFunc(object.GetOwnerReferences(), isOwner) {
 		return nil
 	}
 	before, ok := object.DeepCopyObject().(client.Object)

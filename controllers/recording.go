@@ -5,11 +5,13 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -72,8 +74,10 @@ func (k *recordings) of(ctx context.Context, from client.Reader, tuning *v1alpha
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get ConfigMap %s: %w", naming.Recording(tuning.Name), err)
 	}
-	if err == nil && isOwnedBy(object, tuning) {
+	if err == nil && !foreign(object, tuning) && isOfTuning(object, tuning) {
 		kept.book = bookOf(ctx, object)
+		// One that was orphaned is taken up, with its history: the same tuning is the same revision.
+		kept.owed = len(object.OwnerReferences) == 0
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,15 +88,11 @@ func (k *recordings) of(ctx context.Context, from client.Reader, tuning *v1alpha
 	return kept, nil
 }
 
-// isOwnedBy tells that the object was not left behind by an earlier MongoTuning of the same name, whose
-// revisions are gone.
-func isOwnedBy(object *corev1.ConfigMap, tuning *v1alpha1.MongoTuning) bool {
-	for _, owner := range object.OwnerReferences {
-		if owner.UID == tuning.UID {
-			return true
-		}
-	}
-	return false
+// isOfTuning tells that the object belongs to this MongoTuning, or to nobody since an earlier one of its name
+// was orphaned.
+func isOfTuning(object *corev1.ConfigMap, tuning *v1alpha1.MongoTuning) bool {
+	isOwner := func(owner metav1.OwnerReference) bool { return owner.UID == tuning.UID }
+	return len(object.OwnerReferences) == 0 || slices.ContainsFunc(object.OwnerReferences, isOwner)
 }
 
 // bookOf reads the object. What cannot be read is begun anew: it may have been changed by hand.

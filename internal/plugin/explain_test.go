@@ -18,7 +18,7 @@ func TestExplainIsGolden(t *testing.T) {
 		"explain/online.txt":    {"explain", "eviction.dirtyTriggerPercent"},
 		"explain/restart.txt":   {"explain", "serviceExecutor"},
 		"explain/variants.txt":  {"explain", "tickets.read"},
-		"explain/group.txt":     {"explain", "eviction"},
+		"explain/group.txt":     {"explain", "checkpoint"},
 		"explain/parameter.txt": {"explain", "setParameters.cursorTimeoutMillis"},
 		"explain/online.yaml":   {"explain", "eviction.dirtyTriggerPercent", "-o", "yaml"},
 	} {

@@ -21,6 +21,7 @@ func TestTunedCluster(t *testing.T) {
 
 	c.story(t, "a password edited in the Secret takes effect", c.rotatesPassword)
 	c.story(t, "an online change reaches every shard member without a restart", c.changesOnline)
+	c.story(t, "somebody on call looks, forecasts, changes and reports with the plugin", c.isShownByThePlugin)
 	c.story(t, "a cache size set by hand is put back", c.correctsCacheSize)
 	c.story(t, "an eviction setting made by hand is put back", c.correctsEviction)
 	c.story(t, "what is set by hand is put back within two looks", c.correctsWithinTwoLooks)
