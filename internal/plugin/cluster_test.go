@@ -14,6 +14,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
@@ -25,11 +27,11 @@ import (
 
 // before is a person before the demo, as it was saved from a real cluster in some moment: the object, and
 // where they were saved its revisions, its recording and its events.
-func before(t *testing.T, moment string, seconds time.Duration) *desk {
+func before(t *testing.T, moment string, seconds time.Duration, others ...runtime.Object) *desk {
 	t.Helper()
 	file := func(kind string) string { return filepath.Join("testdata", "cluster", moment+kind+".yaml") }
 	tuning := read[v1alpha1.MongoTuning](t, file(""))
-	objects := []runtime.Object{tuning}
+	objects := append(others, tuning)
 	if exists(file(".revisions")) {
 		for _, record := range read[appsv1.ControllerRevisionList](t, file(".revisions")).Items {
 			objects = append(objects, &record)
@@ -107,18 +109,74 @@ func (m *metricsPage) page(context.Context) (string, error) {
 
 func (m *metricsPage) close() { m.closed = true }
 
-// reopen makes the recording of a desk one that is on its way.
-func reopen(t *testing.T, d *desk) {
+// change changes the demo of a desk.
+func (d *desk) change(change func(*v1alpha1.MongoTuning)) {
+	d.t.Helper()
+	object, err := d.dynamic.Resource(tuningsResource).Namespace(d.namespace).Get(d.t.Context(), "demo", metav1.GetOptions{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	tuning, err := into[v1alpha1.MongoTuning](object)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	change(tuning)
+	if _, err := d.dynamic.Resource(tuningsResource).Namespace(d.namespace).Update(d.t.Context(), untyped(d.t, tuning), metav1.UpdateOptions{}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// untyped is an object as the dynamic client has it.
+func untyped(t *testing.T, object runtime.Object) *unstructured.Unstructured {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &unstructured.Unstructured{Object: content}
+}
+
+// reopenAs gives a desk of an earlier moment the recording of the change, as it was then.
+func reopenAs(t *testing.T, d *desk) {
 	t.Helper()
 	object := read[corev1.ConfigMap](t, "testdata/cluster/changed.recording.yaml")
+	recorded := decoded(t, object)
+	point := int(d.now.Sub(recorded.Began) / recorded.Spacing)
+	for i := range recorded.Series {
+		recorded.Series[i].Values = recorded.Series[i].Values[:point+1]
+		recorded.Series[i].Latest = recorded.Series[i].Values[point]
+	}
+	recorded.Points, recorded.Ended, recorded.LastAt = point+1, time.Time{}, d.now.Add(-3*time.Second)
+	encode(t, object, recorded)
+	if err := d.kubernetes.Tracker().Add(object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func decoded(t *testing.T, object *corev1.ConfigMap) *recording.Recording {
+	t.Helper()
 	recorded, err := recording.Decode(object.BinaryData[naming.RecordingGauges])
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded.Ended, d.now = time.Time{}, recorded.LastAt.Add(10*time.Second)
+	return recorded
+}
+
+func encode(t *testing.T, object *corev1.ConfigMap, recorded *recording.Recording) {
+	t.Helper()
+	var err error
 	if object.BinaryData[naming.RecordingGauges], err = recorded.Encode(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// reopen makes the recording of a desk one that is on its way.
+func reopen(t *testing.T, d *desk) {
+	t.Helper()
+	object := read[corev1.ConfigMap](t, "testdata/cluster/changed.recording.yaml")
+	recorded := decoded(t, object)
+	recorded.Ended, d.now = time.Time{}, recorded.LastAt.Add(10*time.Second)
+	encode(t, object, recorded)
 	if err := d.kubernetes.Tracker().Update(corev1.SchemeGroupVersion.WithResource("configmaps"), object, d.namespace); err != nil {
 		t.Fatal(err)
 	}

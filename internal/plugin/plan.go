@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,9 +114,12 @@ type planner struct {
 	warnings   []string
 }
 
+// tuningRules are the rules of the API; compiling them takes a moment.
+var tuningRules = sync.OnceValues(func() (*admission.Definition, error) { return admission.Read(crd.MongoTunings) })
+
 //nolint:revive // --offline is a flag of the command
 func (c *commands) plans(ctx context.Context, files, against []string, offline bool) ([]planView, []string, error) {
-	rules, err := admission.Read(crd.MongoTunings)
+	rules, err := tuningRules()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -419,6 +423,7 @@ func (p *planner) heldBack(ctx context.Context, live *v1alpha1.MongoTuning, afte
 	}
 	others, err := p.way.tunings(ctx, metav1.NamespaceAll)
 	if err != nil {
+		p.warnings = append(p.warnings, "whether the profile was taken back elsewhere is not known: "+firstLine(err))
 		return nil
 	}
 	for i := range others {

@@ -50,15 +50,11 @@ var at = time.Date(2026, time.November, 21, 18, 30, 0, 0, time.UTC)
 
 func newDesk(t *testing.T, objects ...runtime.Object) *desk {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	var ours, theirs []runtime.Object
 	for _, object := range objects {
 		switch object.(type) {
 		case *v1alpha1.MongoTuning, *v1alpha1.TuningProfile:
-			ours = append(ours, object)
+			ours = append(ours, untyped(t, object))
 		default:
 			theirs = append(theirs, object)
 		}
@@ -66,7 +62,7 @@ func newDesk(t *testing.T, objects ...runtime.Object) *desk {
 	kinds := map[schema.GroupVersionResource]string{tuningsResource: "MongoTuningList", profilesResource: "TuningProfileList"}
 	return &desk{
 		t: t, now: at, namespace: "test",
-		dynamic:    dynamicfake.NewSimpleDynamicClientWithCustomListKinds(scheme, kinds, ours...),
+		dynamic:    dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, ours...),
 		kubernetes: kubernetesfake.NewClientset(theirs...),
 	}
 }
