@@ -16,6 +16,7 @@ import (
 	"github.com/onsi/gomega"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
+	"github.com/mongotuning/mongotuning/internal/verify"
 )
 
 const (
@@ -42,6 +43,11 @@ func TestBench(t *testing.T) {
 	tuning := c.sample(t)
 	// What is measured is the work and not the patience.
 	tuning.Spec.Rollout.Canary.SoakSeconds, tuning.Spec.Rollout.LeadSoakSeconds = new(int32(0)), new(int32(0))
+	// A machine that is busy with something else must not take the changes back: that would be measured.
+	tuning.Spec.Verification = &v1alpha1.VerificationSpec{Limits: []v1alpha1.Limit{
+		{Name: verify.LimitReplicationLag, Gauge: v1alpha1.GaugeReplicationLag, Max: new(int64(10)), Scope: v1alpha1.ScopeAllMembers, Enforcement: v1alpha1.EnforcementReport},
+		{Name: verify.LimitMajorityLag, Gauge: v1alpha1.GaugeMajorityLag, Max: new(int64(10)), Scope: v1alpha1.ScopeAllMembers, Enforcement: v1alpha1.EnforcementReport},
+	}}
 	c.create(t, tuning)
 	c.settle(t)
 	c.awaitVerified(t, "")
@@ -63,10 +69,12 @@ func TestBench(t *testing.T) {
 			{c.benchRestart(round), &restarting},
 		} {
 			before := c.tuning(t).Status.Revisions.Verified
-			*change.costs = append(*change.costs, c.measure(t, token, func() {
+			found := c.measure(t, token, func() {
 				c.patch(t, change.patch)
 				c.awaitVerified(t, before)
-			}))
+			})
+			t.Logf("%s: %.1f s, longest gap %.2f s, %v", change.patch, found.seconds, found.longestGap, found.counts)
+			*change.costs = append(*change.costs, found)
 		}
 	}
 	for _, ledger := range c.ledgers {
