@@ -11,7 +11,7 @@ import (
 // slowed writes. 4.2 and newer show it; on secondaries the figure means nothing.
 var flowControlLagged = Gauge{
 	Name: v1alpha1.GaugeFlowControlLagged, Unit: "%", noun: "Time under flow control",
-	Help:    "Share of the time in which flow control slowed the writes of a primary: growth of flowControl.isLaggedTimeMicros.",
+	Help:    "Share of the time in which flow control slowed the writes of a primary: growth of flowControl.isLaggedTimeMicros, all of it while flowControl.isLagged.",
 	above:   v1alpha1.ReasonFlowControlAboveLimit,
 	measure: measureFlowControl,
 }
@@ -33,6 +33,11 @@ func measureFlowControl(s Subject) Measurement {
 	span, none, ok := s.span()
 	if !ok {
 		return none
+	}
+	// A server adds the time of a lag to its counter when the lag ends (flow_control.cpp, 4.2 to 6.0). While one
+	// lasts, however long, the counter stands still.
+	if lagged := status.FlowControl.IsLagged; lagged != nil && *lagged {
+		return measured(percent, "serverStatus flowControl . isLagged")
 	}
 	by, ok := grown(span.Before.FlowControl.LaggedMicros, span.Now.FlowControl.LaggedMicros)
 	if !ok {

@@ -253,6 +253,18 @@ var rateTests = []struct {
 		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(25),
 	},
 	{
+		name: "flow control that acts at this moment acts all the time, since its time is counted when it ends", gauge: v1alpha1.GaugeFlowControlLagged,
+		now:    counters(tenMore, func(s *serverstatus.Status) { s.FlowControl.IsLagged = new(true) }),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(100),
+	},
+	{
+		name: "flow control that has just ended is a share of the time, of which there is no more than all", gauge: v1alpha1.GaugeFlowControlLagged,
+		now: counters(tenMore, func(s *serverstatus.Status) {
+			s.FlowControl.IsLagged, s.FlowControl.LaggedMicros = new(false), new(int64(60000000))
+		}),
+		change: []func(*Subject){before(10*time.Second, counters(minuteUp))}, want: is(100),
+	},
+	{
 		name: "flow control that is off slows nobody", gauge: v1alpha1.GaugeFlowControlLagged,
 		now:  counters(tenMore, func(s *serverstatus.Status) { s.FlowControl.IsEnabled = new(false) }),
 		want: Measurement{State: Exempt},
