@@ -160,7 +160,7 @@ func (p *prometheus) firing(t *testing.T, g gomega.Gomega, name string) []alert 
 	return found
 }
 
-// names are the names of all metrics that were scraped.
+// has tells that a metric, or any query, has series now.
 func (p *prometheus) has(t *testing.T, metric string) bool {
 	t.Helper()
 	var series []any

@@ -51,7 +51,6 @@ func TestWatchedCluster(t *testing.T) {
 			"mongotuning_limit_verdict", "mongotuning_limit_measurement", "mongotuning_build_info", "mongotuning_cluster_info",
 			"controller_runtime_reconcile_total", "controller_runtime_reconcile_errors_total",
 		} {
-			metric := metric
 			await(t, promptly, metric+" is not scraped", func(g gomega.Gomega) { g.Expect(server.has(t, metric)).To(gomega.BeTrue()) })
 		}
 		g := gomega.NewWithT(t)
