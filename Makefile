@@ -130,6 +130,7 @@ generate: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Everything that is generated: deep c
 	$(CONTROLLER_GEN) rbac:roleName=mongotuning-operator paths=./controllers/... output:rbac:dir=config/rbac
 	go run ./hack/apidocs config/crd docs/api.md
 	go run ./hack/generate
+	go run ./hack/pictures
 	@$(MAKE) --no-print-directory build-installer
 
 .PHONY: build

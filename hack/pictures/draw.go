@@ -18,8 +18,10 @@ const (
 	width, left, right = 960, 64, 150
 	stripTop           = 58
 	stripHeight        = 26
-	chartGap           = 46
-	// sampleSeconds is the time between two samples of a recording.
+	// keyHeight is the room below the steps for the names of those that are too short to hold them.
+	keyHeight = 20
+	chartGap  = 46
+	// sampleSeconds is the time between two samples where a series does not say.
 	sampleSeconds = 2
 )
 
@@ -30,7 +32,7 @@ const (
 )
 
 var (
-	memberColors = []string{"#1d4ed8", "#0f9f8f", "#9333ea", "#475569", "#b45309"}
+	memberColors = []string{"#1d4ed8", "#0f9f8f", "#9333ea", "#475569", "#b45309", "#be185d"}
 	stepColors   = map[string]string{
 		"Canary": "#93c5fd", "CanarySoak": "#bfdbfe", "CanaryLeads": "#a5b4fc", "LeadSoak": "#c7d2fe", "RestOfShard": "#86efac",
 		"OtherShards": "#6ee7b7", "ConfigServers": "#99f6e4", "Mongos": "#a5f3fc", "Verifying": "#d9f99d", "Returning": "#fca5a5", "Returned": "#fecaca",
@@ -49,7 +51,7 @@ type chart struct {
 type line struct {
 	name, color, dashes string
 	values              [][2]float64
-	factor              float64
+	factor, spacing     float64
 }
 
 // draw makes a picture of a recording: the steps of the change on top, then dirty cache, lag and proof.
@@ -58,8 +60,8 @@ func draw(r recording, title string) (string, error) {
 	if lasts == 0 || len(r.Series["dirty"]) == 0 || len(r.Series["step"]) == 0 {
 		return "", errors.New("holds no change with figures of its members")
 	}
-	charts := []chart{dirty(r), lag(r), proof(r)}
-	height := float64(stripTop + stripHeight)
+	charts := slices.DeleteFunc([]chart{dirty(r), slow(r), lag(r), proof(r)}, func(c chart) bool { return len(c.lines) == 0 })
+	height := float64(stripTop + stripHeight + keyHeight)
 	for _, one := range charts {
 		height += chartGap + one.height
 	}
@@ -73,10 +75,10 @@ func draw(r recording, title string) (string, error) {
 	p.text(left, 24, heading, title)
 	p.text(width-12, 24, server, r.Server)
 	p.steps(r.Series["step"])
-	top := float64(stripTop + stripHeight)
-	for _, one := range charts {
+	top := float64(stripTop + stripHeight + keyHeight)
+	for i, one := range charts {
 		top += chartGap
-		p.chart(one, top)
+		p.chart(one, top, i == 0)
 		top += one.height
 	}
 	if alerts := r.Series["alerts"]; len(alerts) > 0 {
@@ -96,7 +98,15 @@ func dirty(r recording) chart {
 	c.lines = members(r.Series["dirty"], 100)
 	// The limit and the trigger are those of the members; what is drawn is the least there is at any time.
 	if lines := least(r.Series["limit"], r.Series["dirty"]); len(lines) > 0 {
-		c.lines = append(c.lines, line{name: "limit", color: limitColor, dashes: "7 5", values: lines, factor: 100})
+		c.lines = append(c.lines, line{name: "limit", color: limitColor, dashes: "7 5", values: lines, factor: 100, spacing: r.Series["limit"][0].spacing()})
+	}
+	return c
+}
+
+func slow(r recording) chart {
+	c := chart{title: "Slow operations per second", height: 110, format: func(value float64) string { return fmt.Sprintf("%.1f", value) }, least: 0.4, lines: members(r.Series["slow"], 1)}
+	if lines := least(r.Series["slowLimit"], r.Series["slow"]); len(lines) > 0 {
+		c.lines = append(c.lines, line{name: "limit", color: limitColor, dashes: "7 5", values: lines, factor: 1, spacing: r.Series["slowLimit"][0].spacing()})
 	}
 	return c
 }
@@ -117,7 +127,7 @@ func proof(r recording) chart {
 	}
 	shares := make([]series, 0, len(r.Series["proved"]))
 	for _, one := range r.Series["proved"] {
-		share := series{Labels: one.Labels}
+		share := series{Labels: one.Labels, Spacing: one.Spacing}
 		for _, value := range one.Values {
 			if of := wanted[one.Labels["member"]][value[0]]; of > 0 {
 				share.Values = append(share.Values, [2]float64{value[0], value[1] / of})
@@ -135,7 +145,7 @@ func members(all []series, factor float64) []line {
 		if !strings.Contains(one.Labels["member"], "-shard-") {
 			continue
 		}
-		lines = append(lines, line{name: one.Labels["member"], color: memberColors[len(lines)%len(memberColors)], values: one.Values, factor: factor})
+		lines = append(lines, line{name: one.Labels["member"], color: memberColors[len(lines)%len(memberColors)], values: one.Values, factor: factor, spacing: one.spacing()})
 	}
 	return lines
 }
@@ -193,20 +203,20 @@ func (p *page) text(x, y float64, as style, text string) {
 }
 
 // spans are the times in which a series has the value 1.
-func spans(values [][2]float64) [][2]float64 {
+func spans(one series) [][2]float64 {
 	var found [][2]float64
-	for _, value := range values {
+	for _, value := range one.Values {
 		if value[1] != 1 {
 			continue
 		}
-		if last := len(found) - 1; last >= 0 && value[0]-found[last][1] <= sampleSeconds {
+		if last := len(found) - 1; last >= 0 && value[0]-found[last][1] <= one.spacing() {
 			found[last][1] = value[0]
 			continue
 		}
 		found = append(found, [2]float64{value[0], value[0]})
 	}
 	for i := range found {
-		found[i][1] += sampleSeconds
+		found[i][1] += one.spacing()
 	}
 	return found
 }
@@ -217,17 +227,37 @@ func wideEnough(name string) float64 { return float64(len(name))*6.4 + 8 }
 func (p *page) steps(all []series) {
 	p.text(left, stripTop-8, caption, "Step of the change")
 	p.add(`<rect x="%d" y="%d" width="%.1f" height="%d" fill="#f5f7fa"/>`, left, stripTop, p.lasts*p.scale, stripHeight)
+	isNamed := map[string]bool{}
 	for _, one := range all {
 		name := one.Labels["step"]
-		for _, span := range spans(one.Values) {
+		for _, span := range spans(one) {
 			from, to := p.x(span[0]), math.Min(p.x(span[1]), p.x(p.lasts))
-			p.add(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s</title></rect>`, from, stripTop, to-from, stripHeight, cmp.Or(stepColors[name], grid), name)
+			p.add(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s</title></rect>`, from, stripTop, to-from, stripHeight, stepColor(name), name)
 			if to-from >= wideEnough(name) {
 				p.text((from+to)/2, stripTop+17, within, name)
+				isNamed[name] = true
 			}
 		}
 	}
+	p.stepKey(all, isNamed)
 }
+
+// stepKey names the steps that were too short to hold their names.
+func (p *page) stepKey(all []series, isNamed map[string]bool) {
+	at := float64(left)
+	for _, one := range all {
+		name := one.Labels["step"]
+		if isNamed[name] {
+			continue
+		}
+		isNamed[name] = true
+		p.add(`<rect x="%.1f" y="%d" width="10" height="10" fill="%s"/>`, at, stripTop+stripHeight+8, stepColor(name))
+		p.text(at+14, stripTop+stripHeight+17, label, name)
+		at += wideEnough(name) + 18
+	}
+}
+
+func stepColor(name string) string { return cmp.Or(stepColors[name], grid) }
 
 func (p *page) alerts(all []series, top float64) {
 	p.text(left, top-8, caption, "Alerts that fire")
@@ -235,7 +265,7 @@ func (p *page) alerts(all []series, top float64) {
 	drawn := map[string]bool{}
 	for _, one := range slices.SortedFunc(slices.Values(all), func(a, b series) int { return cmp.Compare(a.Labels["alertname"], b.Labels["alertname"]) }) {
 		name := one.Labels["alertname"]
-		for _, span := range spans(one.Values) {
+		for _, span := range spans(one) {
 			from, to := p.x(span[0]), math.Min(p.x(span[1]), p.x(p.lasts))
 			p.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="#fca5a5"><title>%s</title></rect>`, from, top, to-from, stripHeight, name)
 			if !drawn[name] {
@@ -246,7 +276,15 @@ func (p *page) alerts(all []series, top float64) {
 	}
 }
 
-func (p *page) chart(c chart, top float64) {
+// keyed are the lines that a chart has to name: the members are the same in all charts.
+func keyed(lines []line, isFirst bool) []line {
+	if isFirst {
+		return lines
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(one line) bool { return one.dashes == "" })
+}
+
+func (p *page) chart(c chart, top float64, isFirst bool) {
 	most := c.least
 	for _, line := range c.lines {
 		for _, value := range line.values {
@@ -261,8 +299,10 @@ func (p *page) chart(c chart, top float64) {
 		p.add(`<line x1="%d" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/>`, left, p.x(p.lasts), y(value), y(value), grid)
 		p.text(left-6, y(value)+4, scale, c.format(value))
 	}
-	for i, line := range c.lines {
+	for _, line := range c.lines {
 		p.path(line, y)
+	}
+	for i, line := range keyed(c.lines, isFirst) {
 		p.add(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="2" stroke-dasharray="%s"/>`,
 			p.x(p.lasts)+8, p.x(p.lasts)+22, top+8+float64(i)*16, top+8+float64(i)*16, line.color, line.dashes)
 		p.text(p.x(p.lasts)+26, top+12+float64(i)*16, label, line.name)
@@ -275,7 +315,7 @@ func (p *page) path(line line, y func(float64) float64) {
 	last := math.Inf(-1)
 	for _, value := range line.values {
 		command := "L"
-		if value[0]-last > 3*sampleSeconds {
+		if value[0]-last > 3*line.spacing {
 			command = "M"
 		}
 		last = value[0]

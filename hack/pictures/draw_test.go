@@ -6,6 +6,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,7 +71,7 @@ func TestSpans(t *testing.T) {
 		"twice, with samples 0": {[][2]float64{{0, 1}, {2, 0}, {4, 1}}, [][2]float64{{0, 2}, {4, 6}}},
 		"twice, with a gap":     {[][2]float64{{0, 1}, {2, 1}, {8, 1}}, [][2]float64{{0, 4}, {8, 10}}},
 	} {
-		if diff := cmp.Diff(row.want, spans(row.values)); diff != "" {
+		if diff := cmp.Diff(row.want, spans(series{Values: row.values})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -83,5 +85,23 @@ func TestRoundNumbers(t *testing.T) {
 	}
 	if roundTime(14) != 15 || roundTime(4000) != 3600 {
 		t.Error("times are not round")
+	}
+}
+
+// TestPicturesAreCurrent proves that the pictures in the tree are what the recordings make.
+func TestPicturesAreCurrent(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for name := range pictures {
+		want, err := pictureOf(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(fileOf(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want != string(got) {
+			t.Errorf("docs/images/%s.svg is stale; run make generate", name)
+		}
 	}
 }
