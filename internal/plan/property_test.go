@@ -97,10 +97,10 @@ func holdsGates(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
 	before := snapshot.Progress.Rollout
 	travels := snapshot.Progress.Verified != "" && snapshot.Progress.Verified != snapshot.Revision && before.Step != "" &&
 		before.Step != v1alpha1.StepReturning && before.Step != v1alpha1.StepReturned
-	switch {
-	case action.Kind == plan.Turn:
+	switch action.Kind {
+	case plan.Turn:
 		holdsTurn(t, action, snapshot, travels)
-	case action.Kind == plan.StepDown || action.Kind == plan.Restart:
+	case plan.StepDown, plan.Restart:
 		if travels {
 			holdsChange(t, action, snapshot)
 		}
@@ -109,6 +109,7 @@ func holdsGates(t *rapid.T, action plan.Action, snapshot *builders.Snapshot) {
 		}
 		holdsMigrations(t, action, snapshot)
 		holdsOplogs(t, action, snapshot)
+	default:
 	}
 }
 
