@@ -23,7 +23,7 @@ var actReasons = map[plan.Kind]string{
 	plan.Recreate:       v1alpha1.EventPodRecreated,
 	plan.ReplaceKeyFile: v1alpha1.EventKeyFileReplaced,
 	plan.TuneHost:       v1alpha1.EventHostTuned,
-	plan.RestoreHost:    v1alpha1.EventHostRestored,
+	plan.RestoreHost:    v1alpha1.EventHostRestoring,
 }
 
 // actReason is the reason of the event that tells an act.

@@ -63,6 +63,8 @@ const (
 	EventPodRecreated = "PodRecreated"
 	// EventKeyFileReplaced tells that the pods with a lost key file were deleted together.
 	EventKeyFileReplaced = "KeyFileReplaced"
+	// EventHostRestoring tells that a Job was started that puts a node back.
+	EventHostRestoring = "HostRestoring"
 	// EventHostTuned tells that settings were brought to a node.
 	EventHostTuned = "HostTuned"
 )

@@ -251,8 +251,8 @@ func TestTurningOffPutsNodesBack(t *testing.T) {
 			t.Errorf("%s still tunes its node", pod.Name)
 		}
 	}
-	if len(w.heard(v1alpha1.EventHostRestored)) != 1 {
-		t.Error("the restore was not told once")
+	if heard := w.heard(v1alpha1.EventHostRestored); len(heard) != 1 {
+		t.Errorf("the restore is told once, not so: %q", heard)
 	}
 	w.isQuiet()
 }
