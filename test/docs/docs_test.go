@@ -198,6 +198,36 @@ func TestEverySampleIsListed(t *testing.T) {
 	}
 }
 
+// TestCommandsOfThePluginExist finds a page that tells somebody on call to run what there is not.
+func TestCommandsOfThePluginExist(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "internal", "plugin", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{"completion": true, "help": true}
+	for _, file := range files {
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`Use: +"([a-z]+)[ "]`).FindAllStringSubmatch(read(t, name), -1) {
+			known[match[1]] = true
+		}
+	}
+	count := 0
+	for name, text := range pages(t) {
+		for _, match := range regexp.MustCompile("(?:^|[ `])kubectl mongotuning(?: -n \\S+)? ([a-z]+)").FindAllStringSubmatch(text, -1) {
+			count++
+			if !known[match[1]] {
+				t.Errorf("%s says kubectl mongotuning %s, which the plugin does not have", name, match[1])
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("found %d commands only", count)
+	}
+}
+
 // TestFlagsOfTheManagerAreListed holds the table of flags to those that the command defines.
 func TestFlagsOfTheManagerAreListed(t *testing.T) {
 	page := read(t, "docs/installation.md")
