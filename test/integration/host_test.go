@@ -46,15 +46,6 @@ func newHostWorld(t *testing.T) *world {
 	return w
 }
 
-// allowPrivileged is what the message asks a person to do.
-func (w *world) allowPrivileged() {
-	w.t.Helper()
-	namespace := &corev1.Namespace{}
-	w.must(w.admin.Get(w.ctx, client.ObjectKey{Name: w.namespace}, namespace))
-	namespace.Labels["pod-security.kubernetes.io/enforce"] = "privileged"
-	w.must(w.admin.Update(w.ctx, namespace))
-}
-
 func (w *world) swappinessIs(want string) {
 	w.t.Helper()
 	if got := w.kubernetes.hosts.values["vm.swappiness"]; got != want {
@@ -121,7 +112,7 @@ func TestPodSecurityIsAskedFirst(t *testing.T) {
 	}
 	w.swappinessIs("60")
 
-	w.allowPrivileged()
+	w.allowPrivilegedPods()
 	tuning := w.untilReady()
 	w.swappinessIs("1")
 	w.madeOnce()
@@ -152,7 +143,7 @@ func TestTurningOnStarvesNobody(t *testing.T) {
 		t.Error("the pod template was written although its pods would be refused")
 	}
 	w.madeOnce()
-	w.allowPrivileged()
+	w.allowPrivilegedPods()
 	w.untilReady()
 	w.swappinessIs("1")
 }
@@ -160,7 +151,7 @@ func TestTurningOnStarvesNobody(t *testing.T) {
 // TestQuotaIsAskedFirst shows that whatever else refuses pods is told as well, in its own words.
 func TestQuotaIsAskedFirst(t *testing.T) {
 	w := newHostWorld(t)
-	w.allowPrivileged()
+	w.allowPrivilegedPods()
 	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
 	w.must(w.admin.Create(w.ctx, quota))
@@ -178,7 +169,7 @@ func TestQuotaIsAskedFirst(t *testing.T) {
 // TestHostSettingsChangeWithoutARestart also takes a setting away, and refuses one.
 func TestHostSettingsChangeWithoutARestart(t *testing.T) {
 	w := newHostWorld(t)
-	w.allowPrivileged()
+	w.allowPrivilegedPods()
 	w.create(tuned())
 	w.untilReady()
 	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.HostTuning.Sysctls[0].Value = "10" })
@@ -208,7 +199,7 @@ func TestHostSettingsChangeWithoutARestart(t *testing.T) {
 
 func TestHostDrift(t *testing.T) {
 	w := newHostWorld(t)
-	w.allowPrivileged()
+	w.allowPrivilegedPods()
 	w.create(tuned())
 	w.untilReady()
 	w.kubernetes.hosts.writers = []string{"tuned"}
@@ -235,7 +226,7 @@ func TestHostDrift(t *testing.T) {
 // TestTurningOffPutsNodesBack restarts the members without the containers and then restores.
 func TestTurningOffPutsNodesBack(t *testing.T) {
 	w := newHostWorld(t)
-	w.allowPrivileged()
+	w.allowPrivilegedPods()
 	w.create(tuned())
 	w.untilReady()
 	w.change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.HostTuning.Mode = v1alpha1.HostTuningDisabled })
@@ -261,7 +252,7 @@ func TestDeletionPutsNodesBack(t *testing.T) {
 	for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyOrphan} {
 		t.Run(string(policy), func(t *testing.T) {
 			w := newHostWorld(t)
-			w.allowPrivileged()
+			w.allowPrivilegedPods()
 			w.create(tuned().Change(func(tuning *v1alpha1.MongoTuning) { tuning.Spec.DeletionPolicy = policy }))
 			w.untilReady()
 			w.must(w.admin.Delete(w.ctx, w.tuning()))
@@ -300,7 +291,7 @@ func TestDeletionNeverHangs(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newHostWorld(t)
-			w.allowPrivileged()
+			w.allowPrivilegedPods()
 			w.create(tuned().Change(func(tuning *v1alpha1.MongoTuning) {
 				tuning.Spec.HostTuning.RestoreDeadlineSeconds = new(int32(30))
 			}))
