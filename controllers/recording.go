@@ -122,7 +122,8 @@ func (k *recordings) forget(key types.NamespacedName) {
 func (k *keptRecording) note(tuning *v1alpha1.MongoTuning, facts status.Facts) bool {
 	values := figuresOf(facts.Cluster.Gauges)
 	k.lead.AddRecent(facts.Now, values)
-	stands := facts.Stall != nil || facts.Suspended
+	// What stalls shows nothing new, and an object that is left alone is to be quiet.
+	stands := facts.Stall != nil || facts.Suspended || facts.Action.Kind == plan.Stall
 	if stands && k.book.Last.IsOpen() == isTravelling(tuning.Status) {
 		return false
 	}
