@@ -22,7 +22,7 @@ func (c *cluster) survivesOperatorAtEachStep(t *testing.T) {
 	c.looksSoon(t)
 	c.underLoad(t, lightLoad(t), lightRate, func() {
 		statuses, pods := c.statuses(t), open[*corev1.Pod](t, c, &corev1.PodList{}, client.MatchingLabels(naming.Labels(c.name)))
-		c.patch(t, c.restartingChange())
+		c.patch(t, c.nextRestartingChange(t))
 		killed := c.killOperatorAtEachStep(t, statuses, v1alpha1.StepVerifying)
 		c.settle(t)
 		t.Logf("the operator was killed at %v; restarted %v", killed, c.expectWholeRollout(t, statuses, pods))

@@ -21,7 +21,7 @@ func (c *cluster) seesSlowSecondaries(t *testing.T) {
 	g := gomega.NewWithT(t)
 	limits := `{"name":"replication-lag","gauge":"ReplicationLagSeconds","max":5,"forSeconds":5}`
 	reasons := []string{v1alpha1.ReasonReplicationLagAboveLimit}
-	if !c.isModern() {
+	if !c.isModern() && c.keepsHistory(t) {
 		// Later servers keep 300 s of history at any time.
 		limits += `,{"name":"pinned-history","gauge":"PinnedHistorySeconds","max":9,"forSeconds":5}`
 		reasons = append(reasons, v1alpha1.ReasonPinnedHistoryAboveLimit)
