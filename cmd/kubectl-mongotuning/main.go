@@ -35,7 +35,7 @@ func run(ctx context.Context) int {
 	if columns, _, err := term.GetSize(out); err == nil {
 		width = columns
 	}
-	command := plugin.New(plugin.Environment{
+	command := plugin.New(plugin.Environment{ //nolint:contextcheck // cobra hands the context to the command that runs
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		Clock:     clock.RealClock{},
 		Terminal:  isTerminal,

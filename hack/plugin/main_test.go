@@ -88,28 +88,34 @@ func TestManifestIsWhatKrewTakes(t *testing.T) {
 	}
 	var found []platform
 	for _, entry := range manifest.Spec.Platforms {
-		p := platform{entry.Selector.MatchLabels["os"], entry.Selector.MatchLabels["arch"]}
-		found = append(found, p)
-		address, err := url.Parse(entry.URI)
-		if err != nil || address.Scheme != "https" || !strings.HasSuffix(address.Path, "/v1.2.3/"+p.archive()) {
-			t.Errorf("%v: %s", p, entry.URI)
-		}
-		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(entry.SHA256) || entry.Bin != p.binary() {
-			t.Errorf("%v: checksum %q, program %q", p, entry.SHA256, entry.Bin)
-		}
-		var files []string
-		for _, file := range entry.Files {
-			files = append(files, file.From)
-			if file.To != "." {
-				t.Errorf("%v: %s goes to %s", p, file.From, file.To)
-			}
-		}
-		if !slices.Contains(files, entry.Bin) || !slices.Contains(files, "LICENSE") {
-			t.Errorf("%v: files %v", p, files)
-		}
+		expectEntry(t, entry)
+		found = append(found, platform{entry.Selector.MatchLabels["os"], entry.Selector.MatchLabels["arch"]})
 	}
 	if !slices.Equal(found, platforms) {
 		t.Errorf("platforms %v, built are %v", found, platforms)
+	}
+}
+
+// expectEntry holds what the manifest says of one platform.
+func expectEntry(t *testing.T, entry pluginPlatform) {
+	t.Helper()
+	p := platform{entry.Selector.MatchLabels["os"], entry.Selector.MatchLabels["arch"]}
+	address, err := url.Parse(entry.URI)
+	if err != nil || address.Scheme != "https" || !strings.HasSuffix(address.Path, "/v1.2.3/"+p.archive()) {
+		t.Errorf("%v: %s", p, entry.URI)
+	}
+	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(entry.SHA256) || entry.Bin != p.binary() {
+		t.Errorf("%v: checksum %q, program %q", p, entry.SHA256, entry.Bin)
+	}
+	var files []string
+	for _, file := range entry.Files {
+		files = append(files, file.From)
+		if file.To != "." {
+			t.Errorf("%v: %s goes to %s", p, file.From, file.To)
+		}
+	}
+	if !slices.Contains(files, entry.Bin) || !slices.Contains(files, "LICENSE") {
+		t.Errorf("%v: files %v", p, files)
 	}
 }
 

@@ -9,7 +9,6 @@ package forecast
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/catalog"
@@ -168,7 +167,6 @@ func union(a, b catalog.Settings) []string {
 	return both.Names()
 }
 
-//nolint:revive // whether a value is let go is a fact of the change, not a way to call this
 func effectOf(knob catalog.Knob, component v1alpha1.Component, isReleased bool) Effect {
 	switch {
 	case !knob.HasEffect():
@@ -260,12 +258,6 @@ func orderOf(change Memory, from, to int64) string {
 	default:
 		return "the cache shrinks first, online, then the limit is lowered by the restart"
 	}
-}
-
-// isInSet tells that a member belongs to a replica set by its name.
-func isInSet(member, set string) bool {
-	rest, found := strings.CutPrefix(member, set+"-")
-	return found && !strings.Contains(rest, "-")
 }
 
 // differs tells that one kind of process has other values.

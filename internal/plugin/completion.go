@@ -17,9 +17,6 @@ import (
 // completionDeadline is how long a person who has pressed Tab waits.
 const completionDeadline = 2 * time.Second
 
-// completion is a cobra completion function.
-type completion = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
-
 // completeTunings offers the names of the MongoTunings of the namespace as the first argument.
 func (c *commands) completeTunings(command *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

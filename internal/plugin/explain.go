@@ -160,7 +160,7 @@ func defaultsOf(knob catalog.Knob) string {
 	values := slices.SortedFunc(maps.Keys(byValue), func(a, b catalog.Value) int {
 		return cmp.Or(len(byValue[b])-len(byValue[a]), cmp.Compare(a, b))
 	})
-	var parts []string
+	parts := make([]string, 0, len(values))
 	for _, value := range values {
 		text := cmp.Or(string(value), "depends on the machine")
 		if len(values) > 1 {

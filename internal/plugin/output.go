@@ -82,6 +82,14 @@ func (c *commands) rendered(chosen format, view any, text func(*terminal.Screen)
 	}
 }
 
+// warn tells what is missing in what is printed, beside it.
+func (c *commands) warn(text string) error {
+	if _, err := fmt.Fprintln(c.ErrOut, "warning: "+text); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
 func (c *commands) screen() *terminal.Screen {
 	return &terminal.Screen{Colours: c.Colours, Width: c.Width}
 }

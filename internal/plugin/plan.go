@@ -86,7 +86,9 @@ The program ends with code 3 when the change would be refused.`,
 			return err
 		}
 		for _, warning := range warnings {
-			fmt.Fprintln(c.ErrOut, "warning: "+warning)
+			if err := c.warn(warning); err != nil {
+				return err
+			}
 		}
 		if err := c.show(*chosen, views, func(screen *terminal.Screen) { showPlans(screen, views) }); err != nil {
 			return err
@@ -345,8 +347,12 @@ func (p *planner) side(ctx context.Context, object *unstructured.Unstructured) (
 		return side, nil, err
 	}
 	base, err := p.profile(ctx, side.Tuning.Spec.ProfileRef)
-	if err != nil {
-		return side, []string{"profileRef.name: " + err.Error()}, nil
+	var unknown unknownProfileError
+	switch {
+	case errors.As(err, &unknown):
+		return side, []string{"profileRef.name: " + unknown.Error()}, nil
+	case err != nil:
+		return side, nil, err
 	}
 	side.Resolved, err = profile.Resolve(side.Tuning.Spec, base)
 	if problems, ok := profile.AsRefused(err); ok {

@@ -111,7 +111,6 @@ func (v planView) showChanges(screen *terminal.Screen) {
 	}
 }
 
-//nolint:revive // whether a value is the default is a fact about it
 func valueText(value string, isDefault bool) string {
 	switch {
 	case !isDefault:

@@ -94,7 +94,7 @@ func (d *desk) runFor(ctx context.Context, args ...string) (out, errOut string, 
 			return way, nil
 		},
 	}
-	root := c.root()
+	root := c.root() //nolint:contextcheck // cobra hands the context to the command that runs
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
 	return stdout.String(), stderr.String(), err

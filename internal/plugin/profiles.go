@@ -62,7 +62,9 @@ With a name, show every value of that profile and whether changing to it is onli
 			return err
 		}
 		if warning != "" {
-			fmt.Fprintln(c.ErrOut, "warning: "+warning)
+			if err := c.warn(warning); err != nil {
+				return err
+			}
 		}
 		if len(args) == 0 {
 			return c.show(*chosen, found, func(screen *terminal.Screen) { listProfiles(screen, found) })
@@ -156,6 +158,11 @@ func profileViewOf(profile *v1alpha1.TuningProfile, source string) (profileView,
 	return view, nil
 }
 
+// unknownProfileError says that there is no profile of a name, and which ones there are.
+type unknownProfileError struct {
+	error
+}
+
 func noSuchProfile(name string, found []profileView) error {
 	var names []string
 	for _, view := range found {
@@ -164,7 +171,7 @@ func noSuchProfile(name string, found []profileView) error {
 	if near := spelling.Nearest(name, names); len(near) > 0 {
 		names = near
 	}
-	return fmt.Errorf("there is no profile %s; did you mean %s?", name, strings.Join(names, ", "))
+	return unknownProfileError{fmt.Errorf("there is no profile %s; did you mean %s?", name, strings.Join(names, ", "))}
 }
 
 func listProfiles(screen *terminal.Screen, found []profileView) {

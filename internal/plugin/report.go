@@ -109,22 +109,26 @@ func (c *commands) reportOf(ctx context.Context, way *access, name string) (repo
 			break
 		}
 	}
+	told, err := c.events(ctx, way, tuning, book.Last)
+	if err != nil {
+		return report.Input{}, historyEntry{}, err
+	}
 	_, knowsFrom := sides[book.Last.From]
 	_, knowsTo := sides[book.Last.Revision]
 	return report.Input{
 		Tuning: tuning, Recording: book.Last, Entry: entry.Entry, Changes: entry.Values, Fields: entry.Fields,
-		KnowsChanges: knowsFrom && knowsTo, Events: c.events(ctx, way, tuning, book.Last), Now: c.Clock.Now(),
+		KnowsChanges: knowsFrom && knowsTo, Events: told, Now: c.Clock.Now(),
 	}, entry, nil
 }
 
 // events are those that Kubernetes still has of the time of the recording. They are an extra: without them
 // the report is made all the same.
-func (c *commands) events(ctx context.Context, way *access, tuning *v1alpha1.MongoTuning, recorded *recording.Recording) []report.Event {
+func (c *commands) events(ctx context.Context, way *access, tuning *v1alpha1.MongoTuning, recorded *recording.Recording) ([]report.Event, error) {
 	selector := fields.Set{"involvedObject.kind": "MongoTuning", "involvedObject.name": tuning.Name}.AsSelector().String()
 	list, err := way.kubernetes.CoreV1().Events(tuning.Namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})
 	if err != nil {
-		fmt.Fprintln(c.ErrOut, "warning: the report is without events: "+firstLine(explained(err, "list events", corev1.SchemeGroupVersion.WithResource("events"), tuning.Namespace)))
-		return nil
+		missing := explained(err, "list events", corev1.SchemeGroupVersion.WithResource("events"), tuning.Namespace)
+		return nil, c.warn("the report is without events: " + firstLine(missing))
 	}
 	var all []report.Event
 	for _, event := range list.Items {
@@ -139,7 +143,7 @@ func (c *commands) events(ctx context.Context, way *access, tuning *v1alpha1.Mon
 		all = append(all, report.Event{At: moment, Type: event.Type, Reason: event.Reason, Text: event.Message})
 	}
 	slices.SortStableFunc(all, func(a, b report.Event) int { return a.At.Compare(b.At) })
-	return all
+	return all, nil
 }
 
 func reportViewOf(input report.Input, entry historyEntry) reportView {

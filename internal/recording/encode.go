@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -84,7 +85,7 @@ func (r *Recording) encode() ([]byte, error) {
 	var figures []byte
 	for _, series := range r.Series {
 		before := int64(0)
-		for _, value := range append(series.Values[:len(series.Values):len(series.Values)], series.Latest) {
+		for _, value := range append(slices.Clip(series.Values), series.Latest) {
 			figures, before = appendFigure(figures, value, before)
 		}
 	}
@@ -158,7 +159,7 @@ func (h header) recording(figures io.ByteReader) (*Recording, error) {
 			}
 			if written > 0 {
 				zigzag := written - 1
-				before += int64(zigzag>>1) ^ -int64(zigzag&1) //nolint:gosec // the bits are meant
+				before += int64(zigzag>>1) ^ -int64(zigzag&1)
 				value = float64(before) / scale
 			}
 			if point == h.Points {

@@ -343,7 +343,7 @@ func rows(s scale, gauge verify.Gauge) []tick {
 	for shown := step; digits < 3 && math.Abs(shown-math.Round(shown)) > 1e-6; shown *= 10 {
 		digits++
 	}
-	var all []tick
+	all := make([]tick, 0, parts+1)
 	for i := range parts + 1 {
 		value := strconv.FormatFloat(step*float64(i), 'f', digits, 64)
 		if gauge.Unit == "%" || gauge.Unit == "s" || gauge.Unit == "ms" {

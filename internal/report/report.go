@@ -158,7 +158,7 @@ var effects = map[forecast.Effect]string{
 }
 
 func changesOf(in Input) []change {
-	var all []change
+	all := make([]change, 0, len(in.Changes)+len(in.Fields))
 	for _, c := range in.Changes {
 		all = append(all, change{Process: string(c.Component), Name: c.Knob, From: valueOf(c.From, c.FromDefault), To: valueOf(c.To, c.ToDefault), How: effects[c.Effect]})
 	}
@@ -168,7 +168,6 @@ func changesOf(in Input) []change {
 	return all
 }
 
-//nolint:revive // whether a value is the default is a fact about it
 func valueOf(value string, isDefault bool) string {
 	switch {
 	case !isDefault:
@@ -205,7 +204,7 @@ func happenings(in Input, ended time.Time) (steps []step, acts []act) {
 }
 
 func membersOf(tuning *v1alpha1.MongoTuning) []member {
-	var all []member
+	all := make([]member, 0, len(tuning.Status.Members))
 	for _, m := range tuning.Status.Members {
 		shown := member{
 			Name: m.Name, Set: m.ReplicaSet, Role: string(m.Role), Proved: fmt.Sprintf("%d/%d", m.Proved, m.Declared),
@@ -220,7 +219,7 @@ func membersOf(tuning *v1alpha1.MongoTuning) []member {
 }
 
 func breachesOf(tuning *v1alpha1.MongoTuning) []breach {
-	var all []breach
+	all := make([]breach, 0, len(tuning.Status.Breaches))
 	for _, b := range tuning.Status.Breaches {
 		all = append(all, breach{Limit: b.Limit, Member: b.Member, Gauge: string(b.Gauge), Found: b.Found, Bound: b.Bound, Since: stamp(b.Since.Time)})
 	}

@@ -112,7 +112,7 @@ func (s *Screen) Fields(fields ...[2]string) {
 		for i, line := range strings.Split(Wrap(field[1], s.width()-len(indent)), "\n") {
 			name := indent
 			if i == 0 {
-				name = s.painted(pad(field[0], widest, false), Bold) + gap
+				name = s.painted(Text(field[0]).padded(widest), Bold) + gap
 			}
 			s.text.WriteString(strings.TrimRight(name+line, " ") + "\n")
 		}
@@ -137,7 +137,7 @@ func (s *Screen) columns(rows [][]Cell) {
 			}
 			text := cell.Text
 			if column < len(row)-1 || cell.Right {
-				text = pad(text, widths[column], cell.Right)
+				text = cell.padded(widths[column])
 			}
 			line.WriteString(s.painted(text, cell.Paint))
 		}
@@ -145,12 +145,13 @@ func (s *Screen) columns(rows [][]Cell) {
 	}
 }
 
-func pad(text string, width int, right bool) string {
-	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
-	if right {
-		return space + text
+// padded is the text of a cell, as wide as its column.
+func (c Cell) padded(width int) string {
+	space := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(c.Text)))
+	if c.Right {
+		return space + c.Text
 	}
-	return text + space
+	return c.Text + space
 }
 
 const defaultWidth = 100
@@ -174,7 +175,7 @@ func Wrap(text string, width int) string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line := ""
-		for _, word := range strings.Fields(paragraph) {
+		for word := range strings.FieldsSeq(paragraph) {
 			switch {
 			case line == "":
 				line = word
