@@ -59,7 +59,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 		{"a rule", []string{"dirtyTargetPercent: 3", "dirtyTargetPercent: 40"}, []string{"spec.tuning.eviction"}},
 		{"what cannot be changed", []string{"members: 3", "members: 5"}, []string{"spec.shards.members", "not supported yet"}},
 		{"a version without the knobs", []string{"4.4.2", "4.4.3", "serviceExecutor: adaptive", "initialServiceExecutorThreadingModel: borrowed"}, []string{"is not supported by MongoDB 4.4"}},
-		{"a profile that does not exist", []string{"  tuning:\n    # The production", "  profileRef: {name: millon-tps-v3}\n  tuning:\n    # The production"}, []string{"profileRef.name", "did you mean million-tps-v3"}},
+		{"a profile that does not exist", []string{"  tuning:\n    # The production", "  profileRef: {name: million-tsp-v3}\n  tuning:\n    # The production"}, []string{"profileRef.name", "did you mean million-tps-v3"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			out, err := newDesk(t).run("plan", "-f", demoFile(t, row.file...), "--against", demoFile(t))

@@ -76,6 +76,6 @@ func TestProfilesWithoutACluster(t *testing.T) {
 }
 
 func TestUnknownProfile(t *testing.T) {
-	contains(t, newDesk(t).fails("profiles", "millon-tps"), "there is no profile millon-tps", "did you mean million-tps-v1")
+	contains(t, newDesk(t).fails("profiles", "million-tsp"), "there is no profile million-tsp", "did you mean million-tps-v1")
 	contains(t, newDesk(t).fails("profiles", "x"), "did you mean defaults, million-tps-v1")
 }
