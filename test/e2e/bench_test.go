@@ -58,7 +58,7 @@ func TestBench(t *testing.T) {
 		c.openLedger(t, shard)
 	}
 
-	idle := c.measure(t, token, func() { time.Sleep(benchIdle) })
+	idle := c.measure(t, token, func() { <-time.After(benchIdle) })
 	var online, restarting []cost
 	for round := range benchRounds {
 		for _, change := range []struct {
