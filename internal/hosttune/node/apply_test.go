@@ -116,12 +116,12 @@ func TestEachSetting(t *testing.T) {
 			changed: map[string]string{"proc/sys/net/core/rmem_max": "16777216"},
 		},
 		{
-			name: "in a pod on the node's network a sysctl is the node's", settings: sysctl("net.core.somaxconn", "16384", ""), place: ownPod,
+			name: "in a pod on the node's network a sysctl of pods is not set", settings: sysctl("net.core.somaxconn", "16384", ""), place: ownPod,
 			prepare: func(_ *testing.T, kernel *fakeKernel) { kernel.networks[ownNetwork] = kernel.networks[nodeProcess] },
 			want: []hosttune.Line{{
-				Setting: "net.core.somaxconn", Scope: hosttune.ScopeNode, Found: "4096", Wanted: "16384", Set: "16384", ReadBack: "16384", Result: hosttune.Applied,
+				Setting: "net.core.somaxconn", Scope: hosttune.ScopeNode, Wanted: "16384", Result: hosttune.Refused,
+				Reason: "the pod is on the node's own network: this would be set for the whole node",
 			}},
-			changed: map[string]string{"proc/sys/net/core/somaxconn": "16384"},
 		},
 		{
 			name: "the node's sysctl is set without any pod", settings: sysctl("net.core.rmem_max", "16777216", ""),

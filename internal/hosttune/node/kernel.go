@@ -158,8 +158,9 @@ func (t *Tree) Network(process string) (string, error) {
 	return os.Readlink(full)
 }
 
-// InNetwork runs do on a thread of its own that enters the network namespace of a process. The thread
-// ends with it, so nothing else of this process ever runs there.
+// InNetwork runs do on a thread that enters the network namespace of a process and comes back. A thread
+// that cannot come back ends, so nothing else of this process ever runs there. It has to come back where
+// it can: the first thread of a process cannot end, and what is seen of the process is what that one is in.
 func (t *Tree) InNetwork(process string, do func() error) error {
 	full, err := t.path("proc/" + process + "/ns/net")
 	if err != nil {
@@ -171,15 +172,29 @@ func (t *Tree) InNetwork(process string, do func() error) error {
 	}
 	defer func() { _ = namespace.Close() }()
 	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: a thread that moved must not be used again
-		if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-			done <- fmt.Errorf("enter network namespace: %w", err)
-			return
-		}
-		done <- do()
-	}()
+	go func() { done <- inNamespace(namespace, do) }()
 	return <-done
+}
+
+// inNamespace stays locked to its thread unless that is back where it was; its goroutine has to end then.
+func inNamespace(namespace *os.File, do func() error) error {
+	runtime.LockOSThread()
+	home, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("open own network namespace: %w", err)
+	}
+	defer func() { _ = home.Close() }()
+	if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
+	defer func() {
+		if unix.Setns(int(home.Fd()), unix.CLONE_NEWNET) == nil {
+			runtime.UnlockOSThread()
+		}
+	}()
+	return do()
 }
 
 // Space tells how large a filesystem is and how much of it is free to users.

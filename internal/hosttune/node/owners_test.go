@@ -209,6 +209,21 @@ func TestAPodThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
+// A pod whose network cannot be entered any more says nothing about the node: its settings must not
+// become the node's.
+func TestAPodThatHasEndedIsNotTakenForTheNode(t *testing.T) {
+	host := newFakeHost(t, 2)
+	delete(host.kernel.networks, podProcess)
+	before := host.kernel.tree(t)
+	settings := hosttune.Settings{Owner: elder, Sysctls: []hosttune.Sysctl{{Name: "net.core.somaxconn", Value: "8192"}}}
+	if report := host.Apply(background(), settings, otherPod); len(report.Lines) > 0 {
+		t.Errorf("%+v", report.Lines)
+	}
+	if difference := cmp.Diff(before, host.kernel.tree(t)); difference != "" {
+		t.Errorf("the node was changed:\n%s", difference)
+	}
+}
+
 // A device that is gone needs nothing given back, and is not remembered for ever.
 func TestDevicesThatAreGoneAreForgotten(t *testing.T) {
 	host := newFakeHost(t, 4)

@@ -134,16 +134,25 @@ func isNetwork(name string) bool { return len(name) > 4 && name[:4] == "net." }
 // wantPodNetwork wants a sysctl of a pod's network namespace, if the kernel has one there: what a
 // namespace does not have, or has read-only, is the node's.
 func (r *resolution) wantPodNetwork(one wish, of pod) bool {
+	row, _ := hosttune.FindSysctl(one.Setting)
 	if r.sharesNodeNetwork(of) {
-		return false
+		if row.Scope == hosttune.ScopeNode {
+			return false
+		}
+		r.tell(one.target, hosttune.Refused, one.declared, "the pod is on the node's own network: this would be set for the whole node")
+		return true
 	}
-	writable := false
+	entered, writable := false, false
 	err := inNetwork(r.kernel, of.process, func() error {
 		var err error
+		entered = true
 		writable, err = r.kernel.IsWritable(one.Path)
 		return err
 	})
-	if isMissing(err) || err == nil && !writable {
+	if !entered && isMissing(err) {
+		return row.Scope != hosttune.ScopeNode // the pod has ended; that says nothing about the node
+	}
+	if entered && (isMissing(err) || err == nil && !writable) {
 		return false
 	}
 	one.Scope, one.Network, one.Pod, one.process = hosttune.ScopePod, networkPod, of.UID, of.process
