@@ -67,6 +67,4 @@ const (
 	EventHostRestoring = "HostRestoring"
 	// EventHostTuned tells that settings were brought to a node.
 	EventHostTuned = "HostTuned"
-	// EventHostRestoreStarted tells that a node is being put back; HostRestored tells that it was.
-	EventHostRestoreStarted = "HostRestoreStarted"
 )
