@@ -78,7 +78,11 @@ func draw(r recording, title string) (string, error) {
 	top := float64(stripTop + stripHeight + keyHeight)
 	for i, one := range charts {
 		top += chartGap
-		p.chart(one, top, i == 0)
+		named := one.lines
+		if i > 0 {
+			named = unnamed(one.lines)
+		}
+		p.chart(one, top, named)
 		top += one.height
 	}
 	if alerts := r.Series["alerts"]; len(alerts) > 0 {
@@ -276,15 +280,12 @@ func (p *page) alerts(all []series, top float64) {
 	}
 }
 
-// keyed are the lines that a chart has to name: the members are the same in all charts.
-func keyed(lines []line, isFirst bool) []line {
-	if isFirst {
-		return lines
-	}
+// unnamed are the lines that no chart before has named: the members are the same in all charts.
+func unnamed(lines []line) []line {
 	return slices.DeleteFunc(slices.Clone(lines), func(one line) bool { return one.dashes == "" })
 }
 
-func (p *page) chart(c chart, top float64, isFirst bool) {
+func (p *page) chart(c chart, top float64, named []line) {
 	most := c.least
 	for _, line := range c.lines {
 		for _, value := range line.values {
@@ -302,7 +303,7 @@ func (p *page) chart(c chart, top float64, isFirst bool) {
 	for _, line := range c.lines {
 		p.path(line, y)
 	}
-	for i, line := range keyed(c.lines, isFirst) {
+	for i, line := range named {
 		p.add(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="2" stroke-dasharray="%s"/>`,
 			p.x(p.lasts)+8, p.x(p.lasts)+22, top+8+float64(i)*16, top+8+float64(i)*16, line.color, line.dashes)
 		p.text(p.x(p.lasts)+26, top+12+float64(i)*16, label, line.name)

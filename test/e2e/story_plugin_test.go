@@ -72,7 +72,7 @@ func (c *cluster) isShownByThePlugin(t *testing.T) {
 
 	next := c.tuning(t)
 	file := &v1alpha1.MongoTuning{TypeMeta: next.TypeMeta, ObjectMeta: next.ObjectMeta, Spec: next.Spec}
-	file.ObjectMeta.ManagedFields, file.ObjectMeta.ResourceVersion = nil, ""
+	file.ManagedFields, file.ResourceVersion = nil, ""
 	file.APIVersion, file.Kind = v1alpha1.GroupVersion.String(), "MongoTuning"
 	trigger := int32(24)
 	if eviction := next.Spec.Tuning.Eviction; eviction.DirtyTriggerPercent != nil && *eviction.DirtyTriggerPercent == trigger {

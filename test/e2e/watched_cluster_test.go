@@ -182,17 +182,26 @@ func (c *cluster) flush(t *testing.T, shard string) {
 	}
 }
 
+// last lets as much time go by as it takes to see in a picture, or until the test is told to end.
+func last(t *testing.T) {
+	t.Helper()
+	select {
+	case <-time.After(lasting):
+	case <-t.Context().Done():
+	}
+}
+
 func (c *cluster) arrivesUnderLoad(t *testing.T, server *prometheus, shard string) {
 	pressed := c.startPressure(t, shard, lightly)
 	began := time.Now()
 	t.Cleanup(func() { server.record(t, c, "rollout", began, time.Now()) })
-	time.Sleep(lasting)
+	last(t)
 	c.patch(t, `{"spec":{"tuning":{"checkpoint":{"waitSeconds":20},"eviction":{"dirtyTargetPercent":4}}}}`)
 	before := c.spec(t)
 	awaitStatus(t, c, "the canary is watched", func(tuning *v1alpha1.MongoTuning) bool { return tuning.Status.Rollout.Step == v1alpha1.StepCanarySoak })
 	c.keep(t, "soaking")
 	c.settle(t)
-	time.Sleep(lasting)
+	last(t)
 	pressed.stop()
 	c.expectSpec(t, before)
 	g := gomega.NewWithT(t)
@@ -205,7 +214,7 @@ func (c *cluster) isTakenBack(t *testing.T, server *prometheus, shard string) {
 	pressed := c.startPressure(t, shard, heavily)
 	began := time.Now()
 	t.Cleanup(func() { server.record(t, c, "return", began, time.Now()) })
-	time.Sleep(lasting)
+	last(t)
 	// Background eviction would begin where the limit is, so the limit is broken under load.
 	c.patch(t, `{"spec":{"tuning":{"eviction":{"dirtyTargetPercent":25,"dirtyTriggerPercent":90}}}}`)
 	before := c.spec(t)
@@ -215,7 +224,7 @@ func (c *cluster) isTakenBack(t *testing.T, server *prometheus, shard string) {
 		g.Expect(alerts).To(gomega.HaveLen(1))
 		g.Expect(alerts[0].Annotations["summary"]).To(gomega.ContainSubstring("since the operator started: 1"))
 	})
-	time.Sleep(lasting)
+	last(t)
 	pressed.stop()
 	c.keep(t, "returned")
 	c.expectSpec(t, before)
