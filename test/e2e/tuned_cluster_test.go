@@ -42,6 +42,9 @@ func TestTunedCluster(t *testing.T) {
 	c.story(t, "under load a dirty cache is cured online", c.curesWithoutRestart)
 	c.story(t, "under load both secondaries of a shard stop applying", c.seesSlowSecondaries)
 
+	c.story(t, "memory limit and cache change together in both directions while pods are killed", c.resizesMemory)
+	c.story(t, "a profile with which members do not start is taken back, and held back elsewhere", c.holdsBackWhatFailedElsewhere)
+
 	c.story(t, "an unknown profile is refused and the members stay watched", c.refusesUnknownProfile)
 	c.story(t, "a knob that this version lacks is refused", c.refusesUnsupportedKnob)
 	c.story(t, "a cache over 80 % of the memory limit is refused when it comes from a profile", c.refusesHugeCache)
