@@ -39,7 +39,7 @@ demo-down: ## Remove the demo's MongoDB cluster and its data; the Kubernetes clu
 	hack/demo.sh down
 
 .PHONY: test
-test: unit thorough alerts-test manifests-test host-test integration mongod-test e2e ## All tests: unit, CRD, alerts, manifests, host settings, API server, real mongod, real cluster.
+test: unit thorough alerts-test manifests-test host-test integration mongod-test e2e ## Tests: unit, CRD, alerts, manifests, host settings, API server, real mongod, real cluster.
 	@echo; echo "All tests passed."
 
 .PHONY: help
@@ -94,6 +94,10 @@ mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.
 .PHONY: e2e
 e2e: $(PROMETHEUS) cluster-up deploy ## The operator in a real cluster with real mongods and a real Prometheus.
 	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 75m -v ./test/e2e/...
+
+.PHONY: e2e-load
+e2e-load: cluster-up deploy ## What takes long: members in trouble and operators killed at every step, under load. Not part of make test.
+	source hack/env.sh && go test $(TESTFLAGS) -tags e2e,long -count=1 -timeout 75m -run '^TestLoadedCluster$$' -v ./test/e2e/...
 
 .PHONY: bench
 bench: bench-look cluster-up deploy ## What changes cost: online against restarts on a real cluster, and what a look computes.

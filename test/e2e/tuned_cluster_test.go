@@ -35,15 +35,7 @@ func TestTunedCluster(t *testing.T) {
 	c.story(t, "all members of a shard are deleted", func(t *testing.T) { c.delete(t, c.members(t, c.shards(t)[1])...) })
 
 	c.story(t, "under load a change that takes a restart goes from member to member", c.changesWithRestarts)
-	c.story(t, "under load a secondary is frozen in the middle of a change", c.waitsForFrozenMember)
-	c.story(t, "under load the operator is killed at every step of a change with restarts", c.survivesOperatorAtEachStep)
 	c.story(t, "under load a bad change gets no further than the canary", c.returnsBadChange)
-	c.story(t, "under load the operator is killed at every step of a bad change", c.returnsBadChangeWithoutOperator)
-	c.story(t, "under load a dirty cache is cured online", c.curesWithoutRestart)
-	c.story(t, "under load both secondaries of a shard stop applying", c.seesSlowSecondaries)
-
-	c.story(t, "memory limit and cache change together in both directions while pods are killed", c.resizesMemory)
-	c.story(t, "a profile with which members do not start is taken back, and held back elsewhere", c.holdsBackWhatFailedElsewhere)
 
 	c.story(t, "an unknown profile is refused and the members stay watched", c.refusesUnknownProfile)
 	c.story(t, "a knob that this version lacks is refused", c.refusesUnsupportedKnob)
