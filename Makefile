@@ -92,12 +92,12 @@ mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.
 	go test $(TESTFLAGS) -tags mongod -count=1 -p 4 -timeout 40m ./internal/mongodb/... ./internal/load/... ./internal/member/... ./controllers/... ./test/mongosstandin/... ./test/matrix/...
 
 .PHONY: e2e
-e2e: $(PROMETHEUS) cluster-up deploy ## The operator in a real cluster with real mongods and a real Prometheus.
-	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e -count=1 -timeout 75m -v ./test/e2e/...
+e2e: cluster-up deploy ## The operator in a real cluster with real mongods.
+	source hack/env.sh && go test $(TESTFLAGS) -tags e2e -count=1 -timeout 60m -v ./test/e2e/...
 
 .PHONY: e2e-load
-e2e-load: cluster-up deploy ## What takes long: members in trouble and operators killed at every step, under load. Not part of make test.
-	source hack/env.sh && go test $(TESTFLAGS) -tags e2e,long -count=1 -timeout 75m -run '^TestLoadedCluster$$' -v ./test/e2e/...
+e2e-load: $(PROMETHEUS) cluster-up deploy ## What takes long under load: members in trouble, operators killed, a real Prometheus. Not part of make test.
+	source hack/env.sh && PROMETHEUS=$(PROMETHEUS) go test $(TESTFLAGS) -tags e2e,long -count=1 -timeout 90m -run '^Test(Loaded|Watched)Cluster$$' -v ./test/e2e/...
 
 .PHONY: bench
 bench: bench-look cluster-up deploy ## What changes cost: online against restarts on a real cluster, and what a look computes.

@@ -17,6 +17,7 @@ func TestLoadedCluster(t *testing.T) {
 
 	c.story(t, "under load a secondary is frozen in the middle of a change", c.waitsForFrozenMember)
 	c.story(t, "under load the operator is killed at every step of a change with restarts", c.survivesOperatorAtEachStep)
+	c.story(t, "under load a bad change gets no further than the canary", c.returnsBadChange)
 	c.story(t, "under load the operator is killed at every step of a bad change", c.returnsBadChangeWithoutOperator)
 	c.story(t, "under load a dirty cache is cured online", c.curesWithoutRestart)
 	c.story(t, "under load both secondaries of a shard stop applying", c.seesSlowSecondaries)

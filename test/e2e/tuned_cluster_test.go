@@ -35,7 +35,6 @@ func TestTunedCluster(t *testing.T) {
 	c.story(t, "all members of a shard are deleted", func(t *testing.T) { c.delete(t, c.members(t, c.shards(t)[1])...) })
 
 	c.story(t, "under load a change that takes a restart goes from member to member", c.changesWithRestarts)
-	c.story(t, "under load a bad change gets no further than the canary", c.returnsBadChange)
 
 	c.story(t, "an unknown profile is refused and the members stay watched", c.refusesUnknownProfile)
 	c.story(t, "a knob that this version lacks is refused", c.refusesUnsupportedKnob)
