@@ -6,8 +6,10 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -81,7 +83,7 @@ func (d *Definition) Create(ctx context.Context, object map[string]any) field.Er
 		return problems
 	}
 	broken, _ := d.rules.Validate(ctx, nil, d.structural, after, nil, celconfig.RuntimeCELCostBudget)
-	return append(problems, broken...)
+	return append(problems, inOrder(broken)...)
 }
 
 // Update is what an API server answers to a change of an object. Parts that do not change are not held to
@@ -95,7 +97,16 @@ func (d *Definition) Update(ctx context.Context, before, object map[string]any) 
 		return problems
 	}
 	broken, _ := d.rules.Validate(ctx, nil, d.structural, after, before, celconfig.RuntimeCELCostBudget, cel.WithRatcheting(ratchet))
-	return append(problems, broken...)
+	return append(problems, inOrder(broken)...)
+}
+
+// inOrder sorts broken rules by their field: the validator goes through the fields in an order of chance,
+// and two readings of the same file should not differ.
+func inOrder(broken field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(broken, func(one, other *field.Error) int {
+		return cmp.Or(cmp.Compare(one.Field, other.Field), cmp.Compare(one.Detail, other.Detail))
+	})
+	return broken
 }
 
 // stopsBeforeRules tells that an API server leaves the CEL rules out because the object is malformed.

@@ -31,7 +31,7 @@ func sysctlsOfTheRule(t *testing.T) (names []string) {
 		t.Fatal(err)
 	}
 	flat := strings.Join(strings.Fields(string(content)), "")
-	list := regexp.MustCompile(`self\.name\.matches\('+\^\((vm\[\.\].*?)\)\$'+\)`).FindStringSubmatch(flat)
+	list := regexp.MustCompile(`self\.name\.matches\('+\^\(((?:[a-z0-9\[\].]+\([^)]*\)\|?)+)\)\$'+\)`).FindStringSubmatch(flat)
 	if list == nil {
 		t.Fatal("the rule of the list is not found")
 	}
