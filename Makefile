@@ -89,7 +89,7 @@ host-test: ## Tuning of this machine's kernel settings, which are put back; need
 
 .PHONY: mongod-test
 mongod-test: ## Everything that talks to MongoDB, against real servers 4.2.6, 4.4.2, 5.0.4 and 6.0.27.
-	go test $(TESTFLAGS) -tags mongod -count=1 -p 4 -timeout 40m ./internal/mongodb/... ./internal/load/... ./internal/member/... ./controllers/... ./test/mongosstandin/... ./test/matrix/...
+	go test $(TESTFLAGS) -tags mongod -count=1 -p 2 -timeout 40m ./internal/mongodb/... ./internal/load/... ./internal/member/... ./controllers/... ./test/mongosstandin/... ./test/matrix/...
 
 .PHONY: e2e
 e2e: cluster-up deploy ## The operator in a real cluster with real mongods.
