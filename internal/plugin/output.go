@@ -107,3 +107,10 @@ func (c *commands) say(lines ...string) error {
 	}
 	return nil
 }
+
+func (c *commands) write(text string) error {
+	if _, err := io.WriteString(c.Out, text); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -59,11 +58,6 @@ type marker struct {
 }
 
 type tick struct{ At, Text string }
-
-// comparison is the worst of a gauge before, while and after the change travelled.
-type comparison struct {
-	Gauge, Before, During, After, Limit, Class string
-}
 
 // painter draws what was recorded.
 type painter struct {
@@ -163,23 +157,6 @@ func isFlatZero(lines []recording.Series) bool {
 	}
 	return true
 }
-
-// scale turns times and values into coordinates.
-type scale struct {
-	from, to time.Time
-	top      float64
-}
-
-func (s scale) x(at time.Time) float64 {
-	share := float64(at.Sub(s.from)) / float64(s.to.Sub(s.from))
-	return left + max(0, min(1, share))*(chartWidth-left-right)
-}
-
-func (s scale) y(value float64) float64 {
-	return chartHeight - bottom - max(0, min(1, value/s.top))*(chartHeight-top-bottom)
-}
-
-func coordinate(x float64) string { return fmt.Sprintf("%.1f", x) }
 
 func (p *painter) draw(gauge verify.Gauge, lines, limits []recording.Series, change [2]time.Time) chart {
 	drawn := chart{
@@ -322,64 +299,6 @@ func (p *painter) markers(s scale) (steps, restarts []marker) {
 	return steps, restarts
 }
 
-// roundUp is the next number that reads well on an axis.
-func roundUp(value float64) float64 {
-	if value <= 0 {
-		return 1
-	}
-	magnitude := math.Pow(10, math.Floor(math.Log10(value)))
-	for _, step := range []float64{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
-		if value <= step*magnitude*(1+1e-9) {
-			return step * magnitude
-		}
-	}
-	return 10 * magnitude
-}
-
-func rows(s scale, gauge verify.Gauge) []tick {
-	const parts = 4
-	step := s.top / parts
-	digits := 0
-	for shown := step; digits < 3 && math.Abs(shown-math.Round(shown)) > 1e-6; shown *= 10 {
-		digits++
-	}
-	all := make([]tick, 0, parts+1)
-	for i := range parts + 1 {
-		value := strconv.FormatFloat(step*float64(i), 'f', digits, 64)
-		if gauge.Unit == "%" || gauge.Unit == "s" || gauge.Unit == "ms" {
-			value += " " + gauge.Unit
-		}
-		all = append(all, tick{At: coordinate(s.y(step * float64(i))), Text: value})
-	}
-	return all
-}
-
-func columns(s scale) []tick {
-	const wanted = 7
-	step := time.Second
-	for _, candidate := range []time.Duration{
-		5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute,
-		time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 5 * 24 * time.Hour,
-	} {
-		step = candidate
-		if s.to.Sub(s.from)/step <= wanted {
-			break
-		}
-	}
-	layout := "15:04:05"
-	if step >= time.Minute {
-		layout = "15:04"
-	}
-	if step >= 12*time.Hour {
-		layout = "Jan 2"
-	}
-	var all []tick
-	for at := s.from.UTC().Truncate(step).Add(step); at.Before(s.to); at = at.Add(step) {
-		all = append(all, tick{At: coordinate(s.x(at)), Text: at.Format(layout)})
-	}
-	return all
-}
-
 // titleOf makes words of the name of a gauge: "Dirty cache percent".
 func titleOf(name v1alpha1.Gauge) string {
 	var words strings.Builder
@@ -391,66 +310,6 @@ func titleOf(name v1alpha1.Gauge) string {
 		words.WriteRune(letter)
 	}
 	return words.String()
-}
-
-// comparisons are the worst values of any member before the change, on its way, and in its last step.
-func (p *painter) comparisons(began time.Time) []comparison {
-	last := began
-	for _, mark := range p.recorded.Marks {
-		if mark.Kind == recording.MarkStep {
-			last = mark.At
-		}
-	}
-	var all []comparison
-	for _, gauge := range verify.Gauges() {
-		lines, limits := p.seriesOf(gauge.Name)
-		if len(lines) == 0 {
-			continue
-		}
-		worst := func(from, to time.Time) float64 {
-			found := math.NaN()
-			for _, series := range lines {
-				for i, value := range series.Values {
-					// A point counts wherever a part of its time does.
-					if p.recorded.At(i+1).After(from) && p.recorded.At(i).Before(to) {
-						found = worse(series.Keep, found, value)
-					}
-				}
-			}
-			return found
-		}
-		end := p.recorded.At(p.recorded.Points)
-		row := comparison{
-			Gauge:  titleOf(gauge.Name),
-			Before: text(gauge, worst(p.recorded.Began, p.wholePointsBefore(began))),
-			During: text(gauge, worst(began, last)),
-			After:  text(gauge, worst(last, end)),
-			Limit:  bounds(gauge, limits),
-		}
-		if row.Before != "-" || row.During != "-" || row.After != "-" {
-			all = append(all, row)
-		}
-	}
-	return all
-}
-
-// wholePointsBefore is the end of the last point that has nothing of the time after a moment.
-func (p *painter) wholePointsBefore(moment time.Time) time.Time {
-	points := int(moment.Sub(p.recorded.Began) / p.recorded.Spacing)
-	return p.recorded.At(max(0, points))
-}
-
-func worse(keep recording.Keep, a, b float64) float64 {
-	switch {
-	case math.IsNaN(a):
-		return b
-	case math.IsNaN(b):
-		return a
-	case keep == recording.KeepLowest:
-		return min(a, b)
-	default:
-		return max(a, b)
-	}
 }
 
 func text(gauge verify.Gauge, value float64) string {

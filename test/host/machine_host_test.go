@@ -6,8 +6,10 @@ package host_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,8 +117,8 @@ func (m *machine) putBack(t *testing.T) {
 	for path, now := range snapshot(t) {
 		if before, known := m.before[path]; known && before != now {
 			t.Errorf("%s was %q and is left at %q; it is put back now", path, before, now)
-			if _, word, found := strings.Cut(before, "["); found {
-				before, _, _ = strings.Cut(word, "]")
+			if strings.Contains(before, "[") {
+				before = chosen(before)
 			}
 			if err := m.tree.Write(strings.TrimPrefix(path, "/"), before); err != nil {
 				t.Error(err)
@@ -128,25 +130,29 @@ func (m *machine) putBack(t *testing.T) {
 // assertChanged compares the machine with how it was, but for what was to change.
 func (m *machine) assertChanged(t *testing.T, changes map[string]string) {
 	t.Helper()
-	want := map[string]string{}
-	for path, value := range m.before {
-		want[path] = value
-	}
-	for path, value := range changes {
-		want[path] = value
-	}
+	want := maps.Clone(m.before)
+	maps.Copy(want, changes)
 	now := snapshot(t)
-	for path, value := range now {
-		if strings.HasPrefix(value, "always") || strings.HasPrefix(value, "[always]") {
-			if _, changed := changes[path]; changed {
-				_, value, _ = strings.Cut(value, "[")
-				now[path], _, _ = strings.Cut(value, "]")
-			}
+	for path := range changes {
+		if isChoice(now[path]) {
+			now[path] = chosen(now[path])
 		}
 	}
 	if difference := cmp.Diff(want, now); difference != "" {
 		t.Errorf("another machine (-want +got):\n%s", difference)
 	}
+}
+
+// isChoice tells whether a value lists what can be chosen, as huge pages do: "always [madvise] never".
+func isChoice(value string) bool {
+	return strings.HasPrefix(value, "always") || strings.HasPrefix(value, "[always]")
+}
+
+// chosen is the word of a list that stands in brackets.
+func chosen(value string) string {
+	_, word, _ := strings.Cut(value, "[")
+	word, _, _ = strings.Cut(word, "]")
+	return word
 }
 
 // pod is a process in a network namespace of its own, with an /etc/hosts as the kubelet mounts it.
@@ -170,7 +176,8 @@ func startPod(t *testing.T) pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(self, hosts)
+	// It lives until the cleanup below, which comes after the end of the test's own context.
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), self, hosts)
 	command.Env = append(os.Environ(), roleVariable+"=pod")
 	command.Stderr = os.Stderr
 	// It ends with its input. A death signal would come when the thread ends that it was started from, and
@@ -215,16 +222,17 @@ func bePod() {
 // sees is a sysctl as the pod sees it.
 func (p pod) sees(t *testing.T, name string) string {
 	t.Helper()
-	output, err := exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", p.id), "cat", "/"+hosttune.SysctlPath(name)).Output()
+	output, err := exec.CommandContext(t.Context(), "nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", p.id), "cat", "/"+hosttune.SysctlPath(name)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(output))
 }
 
+// run runs a program, also in a cleanup, when the test's own context has ended.
 func run(t *testing.T, name string, arguments ...string) {
 	t.Helper()
-	if output, err := exec.Command(name, arguments...).CombinedOutput(); err != nil {
+	if output, err := exec.CommandContext(context.WithoutCancel(t.Context()), name, arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v: %s", name, strings.Join(arguments, " "), err, output)
 	}
 }

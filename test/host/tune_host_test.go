@@ -188,7 +188,7 @@ func TestTheSchedulerOfThisKernel(t *testing.T) {
 		t.Log("a kernel up to 5.12; TestTheMachineIsTunedAndPutBack has set it")
 		return
 	}
-	output, err := exec.Command("unshare", "--mount", "sh", "-c", "mount -t debugfs debugfs /mnt && cd /mnt/sched && ls && cat base_slice_ns min_granularity_ns").CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", "mount -t debugfs debugfs /mnt && cd /mnt/sched && ls && cat base_slice_ns min_granularity_ns").CombinedOutput()
 	t.Logf("the kernel says: %s (%v)", output, err)
 	wakeup := int64(5_000_000)
 	report := m.Apply(t.Context(), hosttune.Settings{Owner: owner, Scheduler: &hosttune.Scheduler{MinGranularityNanoseconds: 4_000_000, WakeupGranularityNanoseconds: &wakeup}}, node.Place{})
@@ -408,7 +408,7 @@ func write(t *testing.T, path string, settings hosttune.Settings) {
 
 func exitCode(t *testing.T, program string, arguments ...string) int {
 	t.Helper()
-	command := exec.Command(program, arguments...)
+	command := exec.CommandContext(t.Context(), program, arguments...)
 	err := command.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
