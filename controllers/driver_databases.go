@@ -38,9 +38,10 @@ type closer interface {
 }
 
 const (
-	// stepDownStayAway is how long a former primary stays out of elections: long enough to be
-	// restarted, short enough to be of use again soon.
-	stepDownStayAway = 60 * time.Second
+	// stepDownStayAway is how long a former primary stays out of elections: longer than the election timeout, so
+	// that another leads. It is over before the next primary is asked to step down (settledAfter in
+	// internal/plan), which may then hand over to any other member.
+	stepDownStayAway = 20 * time.Second
 	// stepDownCatchUp is how long a primary waits for a secondary to catch up before it refuses.
 	stepDownCatchUp = 10 * time.Second
 	// actDeadline bounds one act on one server; it is longer than what a write waits for a majority.

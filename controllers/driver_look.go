@@ -131,6 +131,10 @@ func lookOf(answers mongodb.Answers) observed.Look {
 				Healthy: peer.IsHealthy || peer.IsSelf, State: stateOf(peer.State),
 				OptimeDate: timeOf(peer.OptimeDate), LastApplied: timeOf(peer.LastAppliedWallTime),
 			}
+			if peer.IsSelf && peer.ElectionDate != nil && set.Date != nil {
+				// It tells whole seconds.
+				look.LeadsFor = max(time.Second, set.Date.Sub(*peer.ElectionDate))
+			}
 		}
 	}
 	return look

@@ -145,14 +145,15 @@ func TestReplicaSetStatus(t *testing.T) {
 		{Key: "set", Value: "rs0"}, {Key: "myState", Value: 1},
 		{Key: "members", Value: bson.A{
 			bson.D{{Key: "_id", Value: 0}, {Key: "name", Value: "a:1"}, {Key: "health", Value: 1.0}, {Key: "state", Value: 1}, {Key: "self", Value: true},
-				{Key: "optime", Value: bson.D{{Key: "ts", Value: bson.Timestamp{T: 5, I: 6}}}}, {Key: "optimeDate", Value: at}},
+				{Key: "optime", Value: bson.D{{Key: "ts", Value: bson.Timestamp{T: 5, I: 6}}}}, {Key: "optimeDate", Value: at},
+				{Key: "electionDate", Value: at.Add(-time.Minute)}},
 			bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "b:1"}, {Key: "health", Value: 0.0}, {Key: "state", Value: 8},
 				{Key: "stateStr", Value: "(not reachable/healthy)"}, {Key: "optimeDate", Value: time.Unix(0, 0)}, {Key: "syncingTo", Value: "a:1"}},
 			bson.D{{Key: "_id", Value: 2}, {Key: "name", Value: "c:1"}, {Key: "health", Value: 1.0}, {Key: "state", Value: 77}},
 		}},
 	}))
 	want := ReplicaSetStatus{State: Primary, ReplicaSet: "rs0", Members: []MemberStatus{
-		{ID: 0, Address: "a:1", State: Primary, IsHealthy: true, IsSelf: true, Optime: Timestamp{Seconds: 5, Increment: 6}, OptimeDate: &at},
+		{ID: 0, Address: "a:1", State: Primary, IsHealthy: true, IsSelf: true, Optime: Timestamp{Seconds: 5, Increment: 6}, OptimeDate: &at, ElectionDate: new(at.Add(-time.Minute))},
 		{ID: 1, Address: "b:1", State: Down, SyncSource: "a:1"},
 		{ID: 2, Address: "c:1", State: UnknownState, IsHealthy: true},
 	}}

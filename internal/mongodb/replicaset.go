@@ -72,6 +72,8 @@ type MemberStatus struct {
 	Optime Timestamp
 	// LastAppliedWallTime is OptimeDate to the millisecond; servers before 6.0 do not tell it.
 	LastAppliedWallTime *time.Time
+	// ElectionDate is when it was elected, to the second; nil when it does not lead.
+	ElectionDate *time.Time
 	// LastHeartbeat is when it last answered a heartbeat; nil for the member itself.
 	LastHeartbeat *time.Time
 	// LastHeartbeatReceived is when a heartbeat last came from it; nil for the member itself.
@@ -147,6 +149,7 @@ func memberStatusOf(d document) MemberStatus {
 		OptimeDate:            d.moment("optimeDate"),
 		Optime:                optime,
 		LastAppliedWallTime:   d.moment("lastAppliedWallTime"),
+		ElectionDate:          d.moment("electionDate"),
 		LastHeartbeat:         d.moment("lastHeartbeat"),
 		LastHeartbeatReceived: d.moment("lastHeartbeatRecv"),
 		LastHeartbeatMessage:  d.word("lastHeartbeatMessage"),

@@ -131,6 +131,9 @@ type Look struct {
 	Process catalog.Process
 	// Status is the same answer of serverStatus as Process has it, typed; nil when there is none.
 	Status *serverstatus.Status
+	// LeadsFor is how long a primary has led, by its own clock; 0 when the member does not lead or does not
+	// tell.
+	LeadsFor time.Duration
 	// Optimes is how far this member sees itself and the majority.
 	Optimes Optimes
 	// Oplog is what its oplog covers; nil when that was not asked in this look, or not answered.

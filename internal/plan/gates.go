@@ -39,6 +39,10 @@ const (
 	// stepDownPause is how long a primary that refused to step down is left alone. It takes no writes while
 	// it waits for a secondary to catch up, so asking again at once would be an outage of its own.
 	stepDownPause = 60 * time.Second
+	// settledAfter is how long a primary leads before it is asked to step down. Right after an election the
+	// others have not all heard of it, and would refuse to take over: there would be no primary until the
+	// election timeout, 10 s. It is also as long as the one that led before stays out of elections.
+	settledAfter = 20 * time.Second
 )
 
 // mayLeave says whether the member may be taken away now. No answer is never taken for a good one.
@@ -129,11 +133,18 @@ func (c Cluster) hasConsent() gate {
 		rollout.BreachedBefore[0], v1alpha1.AnnotationProceed, c.Revision)
 }
 
-// stepDown asks a primary to hand over, unless it has just refused.
+// stepDown asks a primary to hand over, unless it has just refused or was elected just now.
 func (s ReplicaSet) stepDown(cluster Cluster, primary observed.Member, format string, args ...any) Action {
 	if refused := cluster.StepDownRefused; !refused.IsZero() && cluster.Now.Sub(refused) < stepDownPause {
 		return s.memberAction(Wait, primary, v1alpha1.ReasonStepDownRefused,
 			"primary %s refused to step down, since no electable secondary was caught up in time; it is asked again after %s", primary.Name, stepDownPause)
+	}
+	switch leads := primary.Look.LeadsFor; {
+	case leads <= 0:
+		return s.memberAction(Wait, primary, v1alpha1.ReasonWaitingForMembers, "it is not known since when %s leads", primary.Name)
+	case leads < settledAfter:
+		return s.memberAction(Wait, primary, v1alpha1.ReasonWaitingForMembers,
+			"%s leads for %s; it is asked to step down after %s", primary.Name, leads.Round(time.Second), settledAfter)
 	}
 	return s.memberAction(StepDown, primary, v1alpha1.ReasonRestarting, format, args...)
 }

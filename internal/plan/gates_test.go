@@ -111,7 +111,26 @@ func TestPreflight(t *testing.T) {
 			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()).But(func(c *plan.Cluster) { c.StepDownRefused = c.Now.Add(-time.Minute) }),
 			want:     want{kind: plan.StepDown, member: first, reason: v1alpha1.ReasonRestarting},
 		},
+		{
+			name:     "a primary that was elected just now leads for a while before it is asked",
+			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()).Where(first, leadsFor(19*time.Second)),
+			want:     want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers, says: first + " leads for 19s; it is asked to step down after 20s"},
+		},
+		{
+			name:     "nobody is asked of whom it is not known since when it leads",
+			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()).Where(first, leadsFor(0)),
+			want:     want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers, says: "it is not known since when " + first + " leads"},
+		},
+		{
+			name:     "after that it is asked",
+			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()).Where(first, leadsFor(20*time.Second)),
+			want:     want{kind: plan.StepDown, member: first, reason: v1alpha1.ReasonRestarting},
+		},
 	})
+}
+
+func leadsFor(span time.Duration) func(*plan.ReplicaSet, *observed.Member) {
+	return func(_ *plan.ReplicaSet, member *observed.Member) { member.Look.LeadsFor = span }
 }
 
 func TestWindowsAndSlots(t *testing.T) {

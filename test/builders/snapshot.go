@@ -161,7 +161,7 @@ func IsRecovering(_ *plan.ReplicaSet, member *observed.Member) {
 
 // IsPrimary says that the server claims to lead.
 func IsPrimary(_ *plan.ReplicaSet, member *observed.Member) {
-	member.Look.State = observed.StatePrimary
+	member.Look.State, member.Look.LeadsFor = observed.StatePrimary, time.Hour
 }
 
 // IsSecondary says that the server follows.

@@ -34,6 +34,9 @@ func (s *Servers) Look(uid, password string) observed.Look {
 		return look
 	}
 	look.Process = running.answers()
+	if look.State == observed.StatePrimary {
+		look.LeadsFor = time.Hour
+	}
 	look.Peers = s.peers(running.Set)
 	look.Oplog = &observed.Oplog{First: optimeOfPrimary.Add(-oplogWindow), Last: optimeOfPrimary}
 	if s.migrates && look.State == observed.StatePrimary && len(s.shards) > 0 {
