@@ -218,6 +218,17 @@ type GaugeMean struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Mean string `json:"mean"`
+
+	// lowest value of the looks, in the same form.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Lowest string `json:"lowest,omitempty"`
+
+	// highest value of the looks, in the same form. A change that begins while a limit is broken is held to
+	// what the gauge came to, not to its mean: it may have risen a moment ago.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Highest string `json:"highest,omitempty"`
 }
 
 // WaitStatus is what the operator waits for.

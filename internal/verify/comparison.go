@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,8 +62,9 @@ func WarmUp(soak time.Duration) time.Duration {
 
 // mean is that of a gauge over several looks.
 type mean struct {
-	sum, weight float64
-	looks       int
+	sum, weight     float64
+	lowest, highest float64
+	looks           int
 }
 
 func (m mean) add(measurement Measurement) mean {
@@ -73,7 +75,15 @@ func (m mean) add(measurement Measurement) mean {
 	if weight == 0 {
 		weight = 1
 	}
-	return mean{sum: m.sum + measurement.Value*weight, weight: m.weight + weight, looks: m.looks + 1}
+	value, first := measurement.Value, m.looks == 0
+	m.sum, m.weight, m.looks = m.sum+value*weight, m.weight+weight, m.looks+1
+	if first || value < m.lowest {
+		m.lowest = value
+	}
+	if first || value > m.highest {
+		m.highest = value
+	}
+	return m
 }
 
 // value is the mean; ok is false when too little went into it.
@@ -136,26 +146,38 @@ func (t Track) Baseline(member string) v1alpha1.MemberBaseline {
 			mean = mean.add(MemberGauges{Measurements: look.measurements}.measurement(gauge.Name))
 		}
 		if value, ok := mean.value(gauge.Name, baselineLooks); ok {
-			baseline.Gauges = append(baseline.Gauges, v1alpha1.GaugeMean{Gauge: gauge.Name, Mean: strconv.FormatFloat(value, 'g', 6, 64)})
+			baseline.Gauges = append(baseline.Gauges, v1alpha1.GaugeMean{
+				Gauge: gauge.Name, Mean: decimal(value), Lowest: decimal(mean.lowest), Highest: decimal(mean.highest),
+			})
 		}
 	}
 	return baseline
 }
 
+func decimal(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
+
 // Baseline is the mean of a gauge of a member before a change, as status has it.
 func Baseline(baseline []v1alpha1.MemberBaseline, member string, gauge v1alpha1.Gauge) (value float64, ok bool) {
+	return parsed(baselineOf(baseline, member, gauge).Mean)
+}
+
+func baselineOf(baseline []v1alpha1.MemberBaseline, member string, gauge v1alpha1.Gauge) v1alpha1.GaugeMean {
 	for _, known := range baseline {
 		if known.Member != member {
 			continue
 		}
 		for _, mean := range known.Gauges {
 			if mean.Gauge == gauge {
-				value, err := strconv.ParseFloat(mean.Mean, 64)
-				return value, err == nil
+				return mean
 			}
 		}
 	}
-	return 0, false
+	return v1alpha1.GaugeMean{}
+}
+
+func parsed(text string) (value float64, ok bool) {
+	value, err := strconv.ParseFloat(text, 64)
+	return value, err == nil
 }
 
 // Compared is all that a canary is judged by besides its limits.
@@ -234,11 +256,11 @@ type Before struct {
 const beforeSuffix = "-before"
 
 // limits stand in for those that were broken before a change, on members whose baseline is known: not
-// worse than before by more than is allowed, and never stricter than the limit itself.
+// worse than what they came to before by more than is allowed, and never stricter than the limit itself.
 func (b Before) limits(subject Subject, limits []Limit) []Limit {
 	var instead []Limit
 	for _, limit := range limits {
-		before, known := Baseline(b.Baseline, subject.Member.Name, limit.Gauge)
+		before, known := b.worst(subject.Member.Name, limit)
 		if !known || !slices.Contains(b.Broken, limit.Name) || limit.Enforcement != v1alpha1.EnforcementEnforce {
 			continue
 		}
@@ -255,4 +277,14 @@ func (b Before) limits(subject Subject, limits []Limit) []Limit {
 		instead = append(instead, limit)
 	}
 	return instead
+}
+
+// worst is what a gauge came to in the looks before a change: they may have begun long before the limit
+// was broken, and a mean of both times would be what it never was.
+func (b Before) worst(member string, limit Limit) (value float64, ok bool) {
+	known := baselineOf(b.Baseline, member, limit.Gauge)
+	if limit.IsMin {
+		return parsed(cmp.Or(known.Lowest, known.Mean))
+	}
+	return parsed(cmp.Or(known.Highest, known.Mean))
 }

@@ -147,7 +147,7 @@ func TestBaselines(t *testing.T) {
 	track, now = seenFor(track, now, v1alpha1.GaugeReplicationLag, 0, 6)
 	want := v1alpha1.MemberBaseline{
 		Member: canary, Role: v1alpha1.MemberSecondary,
-		Gauges: []v1alpha1.GaugeMean{{Gauge: v1alpha1.GaugeReplicationLag, Mean: "3"}},
+		Gauges: []v1alpha1.GaugeMean{{Gauge: v1alpha1.GaugeReplicationLag, Mean: "3", Lowest: "1", Highest: "6"}},
 	}
 	if diff := cmp.Diff(want, track.Baseline(canary)); diff != "" {
 		t.Errorf("baseline (-want +got):\n%s", diff)
@@ -201,7 +201,17 @@ func TestWhatWasBrokenBeforeIsHeldToItsBaseline(t *testing.T) {
 	if got := limitNamed(t, limits, "oplog-window-before"); got.Bound != 900 || !got.IsMin {
 		t.Errorf("an oplog window of 1800 s may become %+v", got)
 	}
-	subject.Before.Baseline[0].Gauges[0].Mean = "5"
+	// It rose a minute ago: the mean of five minutes says nothing of where it stands.
+	subject.Before.Baseline[0].Gauges = []v1alpha1.GaugeMean{
+		{Gauge: v1alpha1.GaugeDirtyCache, Mean: "12", Lowest: "1", Highest: "26"}, {Gauge: v1alpha1.GaugeOplogWindow, Mean: "5000", Lowest: "1600", Highest: "9000"},
+	}
+	if got := limitNamed(t, Limits(nil, subject), "dirty-cache-before"); got.Bound != 39 {
+		t.Errorf("a dirty cache that came to 26 %% may become %g", got.Bound)
+	}
+	if got := limitNamed(t, Limits(nil, subject), "oplog-window-before"); got.Bound != 800 {
+		t.Errorf("an oplog window that fell to 1600 s may become %g", got.Bound)
+	}
+	subject.Before.Baseline[0].Gauges[0] = v1alpha1.GaugeMean{Gauge: v1alpha1.GaugeDirtyCache, Mean: "5"}
 	if got := limitNamed(t, Limits(nil, subject), "dirty-cache-before"); got.Bound != 20 {
 		t.Errorf("a member that was in range is held to %g, wanted the limit", got.Bound)
 	}
