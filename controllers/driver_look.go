@@ -155,7 +155,7 @@ func lookAtOplog(ctx context.Context, member *mongodb.Member, look *observed.Loo
 		look.OplogError = err.Error()
 		return
 	}
-	look.Oplog = &observed.Oplog{First: window.First.Time(), Last: window.Last.Time()}
+	look.Oplog = &observed.Oplog{First: window.First.Time(), Last: window.Last.Time(), IsFull: window.IsFull()}
 }
 
 // lookAtMigrations reads which chunks move between shards.

@@ -91,19 +91,39 @@ func (m *Member) OplogStats(ctx context.Context) (map[string]any, error) {
 type OplogWindow struct {
 	// First and Last are the oldest and the newest operation in it.
 	First, Last Timestamp
+	// Bytes are in it, of at most MaxBytes; both 0 when the server does not tell.
+	Bytes, MaxBytes int64
 }
 
 // Duration is the length of the window, to the second.
 func (w OplogWindow) Duration() time.Duration { return w.Last.Time().Sub(w.First.Time()) }
 
-// OplogWindow reads the oldest and the newest entry of the member's oplog.
+// fullShare is how much of its greatest size an oplog has when it is full. Servers drop whole stretches of it, but
+// only once what is left is as large as it may be.
+const fullShare = 0.95
+
+// IsFull tells that the oplog drops what is oldest, so that the window does not grow any more.
+func (w OplogWindow) IsFull() bool {
+	return w.MaxBytes > 0 && float64(w.Bytes) >= fullShare*float64(w.MaxBytes)
+}
+
+// OplogWindow reads the oldest and the newest entry of the member's oplog, and how full it is.
 func (m *Member) OplogWindow(ctx context.Context) (OplogWindow, error) {
 	first, err := m.oplogEnd(ctx, 1)
 	if err != nil {
 		return OplogWindow{}, err
 	}
 	last, err := m.oplogEnd(ctx, -1)
-	return OplogWindow{First: first, Last: last}, err
+	if err != nil {
+		return OplogWindow{}, err
+	}
+	stats, err := m.OplogStats(ctx)
+	if err != nil {
+		return OplogWindow{}, err
+	}
+	return OplogWindow{
+		First: first, Last: last, Bytes: value(document(stats).number("size")), MaxBytes: value(document(stats).number("maxSize")),
+	}, nil
 }
 
 func (m *Member) oplogEnd(ctx context.Context, direction int) (Timestamp, error) {

@@ -116,6 +116,20 @@ func TestLog(t *testing.T) {
 	})
 }
 
+func TestAFullOplogIsTold(t *testing.T) {
+	servers.ForEachVersion(t, func(t *testing.T, version string) {
+		server := servers.StartReplicaSet(t, servers.Options{Version: version, Args: []string{"--oplogSize", "16"}}, 1).Servers[0]
+		before, err := server.Member().OplogWindow(bounded(t))
+		must(t, err)
+		server.Fill(40)
+		after, err := server.Member().OplogWindow(bounded(t))
+		must(t, err)
+		if before.IsFull() || !after.IsFull() {
+			t.Errorf("before %+v, after 40 MiB %+v", before, after)
+		}
+	})
+}
+
 func TestOplog(t *testing.T) {
 	servers.ForEachVersion(t, func(t *testing.T, version string) {
 		member := servers.StartReplicaSet(t, servers.Options{Version: version}, 1).Servers[0].Member()
@@ -123,6 +137,9 @@ func TestOplog(t *testing.T) {
 		must(t, err)
 		if window.First.Seconds == 0 || window.Duration() < 0 {
 			t.Errorf("oplog window: %+v", window)
+		}
+		if window.Bytes <= 0 || window.MaxBytes < 10<<20 || window.IsFull() {
+			t.Errorf("a new oplog: %+v", window)
 		}
 		must(t, member.ResizeOplog(bounded(t), mongodb.OplogSize{Megabytes: 1000}))
 		hours := 1.0

@@ -167,6 +167,8 @@ type Optimes struct {
 type Oplog struct {
 	// First and Last are the times of its oldest and newest entry.
 	First, Last time.Time
+	// IsFull tells that it has reached its greatest size, so that it drops what is oldest.
+	IsFull bool
 	// ReadAt is the time of the look that read it.
 	ReadAt time.Time
 }

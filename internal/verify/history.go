@@ -28,7 +28,7 @@ type History struct {
 	// caughtUp is when the member was last seen with all that its primary had.
 	caughtUp time.Time
 	// oplog is the last reading of the ends of the oplog, moved tells that its oldest entry was another
-	// one in the reading before; oplogReadings counts them up to two.
+	// one in the reading before, or that it is full; oplogReadings counts them up to two.
 	oplog         observed.Oplog
 	oplogMoved    bool
 	oplogReadings int
@@ -62,7 +62,7 @@ func (h History) Add(subject Subject) History {
 		h.caughtUp = subject.Now
 	}
 	if look.Oplog != nil {
-		h.oplogMoved = h.oplogReadings > 0 && !h.oplog.First.Equal(look.Oplog.First)
+		h.oplogMoved = h.oplogReadings > 0 && !h.oplog.First.Equal(look.Oplog.First) || look.Oplog.IsFull
 		h.oplog, h.oplogReadings = *look.Oplog, min(h.oplogReadings+1, 2)
 		h.oplog.ReadAt = subject.Now
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // oplogWindow is the time between the oldest and the newest entry of the oplog: a member that is away
-// for longer has to copy all data anew. It costs a command, so it is read every two minutes. An oplog
-// that has not dropped anything since the reading before is not full yet, or nothing is written: its
-// window grows, and no limit is held against it.
+// for longer has to copy all data anew. It costs commands, so it is read every two minutes. An oplog that
+// is not full and has not dropped anything since the reading before has a window that grows, and no limit
+// is held against it.
 var oplogWindow = Gauge{
 	Name: v1alpha1.GaugeOplogWindow, Unit: "s", noun: "Oplog window",
 	Help:  "Seconds between the oldest and the newest entry of the oplog, read every two minutes.",
@@ -24,7 +24,7 @@ var oplogWindow = Gauge{
 		}
 		reading := measured(max(0, history.oplog.Last.Sub(history.oplog.First).Seconds()), evidence)
 		if !history.oplogMoved {
-			reading.State, reading.Evidence = Exempt, evidence+"; nothing was dropped between the last two readings, so the window grows"
+			reading.State, reading.Evidence = Exempt, evidence+"; the oplog is not full and has dropped nothing since it was read before, so the window grows"
 		}
 		return reading
 	},

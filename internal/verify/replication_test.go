@@ -137,7 +137,10 @@ func TestOplogWindow(t *testing.T) {
 		subject Subject
 		want    Measurement
 	}{
-		{name: "the first reading cannot tell whether anything is dropped", subject: member(nil, read(first)), want: growing},
+		{name: "an oplog that is not full at its first reading grows", subject: member(nil, read(first)), want: growing},
+		{name: "unless it is full, and drops what is oldest", subject: member(nil, func(s *Subject) {
+			s.Member.Look.Oplog = &observed.Oplog{First: first, Last: last, IsFull: true}
+		}), want: is(3600)},
 		{name: "an oplog that drops nothing grows", subject: member(nil, earlier(first), read(first)), want: growing},
 		{name: "an oplog that drops has a window", subject: member(nil, earlier(first.Add(-time.Minute)), read(first)), want: is(3600)},
 		{
