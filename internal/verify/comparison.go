@@ -255,8 +255,8 @@ type Before struct {
 // beforeSuffix ends the name of a limit that stands in for one that was broken before a change.
 const beforeSuffix = "-before"
 
-// limits stand in for those that were broken before a change, on members whose baseline is known: not
-// worse than what they came to before by more than is allowed, and never stricter than the limit itself.
+// limits stand in for those that were broken before a change, on the canary and its twins: not worse than
+// the worst of them came to before by more than is allowed, and never stricter than the limit itself.
 func (b Before) limits(subject Subject, limits []Limit) []Limit {
 	var instead []Limit
 	for _, limit := range limits {
@@ -279,12 +279,24 @@ func (b Before) limits(subject Subject, limits []Limit) []Limit {
 	return instead
 }
 
-// worst is what a gauge came to in the looks before a change: they may have begun long before the limit
-// was broken, and a mean of both times would be what it never was.
+// worst is what a gauge came to in the looks before a change on whichever of the canary and its twins was
+// worst; ok is false when the member is none of them. The looks may have begun long before the limit was
+// broken, so that a mean would be what it never was, and a twin gets the change later, when what had raised
+// the one may have raised the other as well.
 func (b Before) worst(member string, limit Limit) (value float64, ok bool) {
-	known := baselineOf(b.Baseline, member, limit.Gauge)
-	if limit.IsMin {
-		return parsed(cmp.Or(known.Lowest, known.Mean))
+	if !slices.ContainsFunc(b.Baseline, func(known v1alpha1.MemberBaseline) bool { return known.Member == member }) {
+		return 0, false
 	}
-	return parsed(cmp.Or(known.Highest, known.Mean))
+	for _, known := range b.Baseline {
+		mean := baselineOf(b.Baseline, known.Member, limit.Gauge)
+		extreme := mean.Highest
+		if limit.IsMin {
+			extreme = mean.Lowest
+		}
+		found, isKnown := parsed(cmp.Or(extreme, mean.Mean))
+		if isKnown && (!ok || limit.IsMin == (found < value)) {
+			value, ok = found, true
+		}
+	}
+	return value, ok
 }

@@ -211,6 +211,14 @@ func TestWhatWasBrokenBeforeIsHeldToItsBaseline(t *testing.T) {
 	if got := limitNamed(t, Limits(nil, subject), "oplog-window-before"); got.Bound != 800 {
 		t.Errorf("an oplog window that fell to 1600 s may become %g", got.Bound)
 	}
+	// A twin gets the change later, when what raised the other may have raised it as well.
+	subject.Before.Baseline = append(subject.Before.Baseline, v1alpha1.MemberBaseline{
+		Member: "rs-1", Gauges: []v1alpha1.GaugeMean{{Gauge: v1alpha1.GaugeDirtyCache, Mean: "20", Lowest: "12", Highest: "30"}},
+	})
+	if got := limitNamed(t, Limits(nil, subject), "dirty-cache-before"); got.Bound != 45 {
+		t.Errorf("the twin of a member that came to 30 %% may become %g", got.Bound)
+	}
+	subject.Before.Baseline = subject.Before.Baseline[:1]
 	subject.Before.Baseline[0].Gauges[0] = v1alpha1.GaugeMean{Gauge: v1alpha1.GaugeDirtyCache, Mean: "5"}
 	if got := limitNamed(t, Limits(nil, subject), "dirty-cache-before"); got.Bound != 20 {
 		t.Errorf("a member that was in range is held to %g, wanted the limit", got.Bound)
