@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,10 +149,15 @@ func (c Cluster) next() Action {
 func (c Cluster) travel() Action {
 	waiting, underWay := Action{Kind: Nothing}, 0
 	for _, set := range c.ReplicaSets {
+		action := rollout(c, set)
 		if !set.Seen.Initiated() {
+			// Nobody of the set answers. What brings members back is done for one that exists; what they are
+			// waited for is said elsewhere.
+			if c.exists(set) && action.IsAct() {
+				return action
+			}
 			continue
 		}
-		action := rollout(c, set)
 		if action.Kind == Nothing {
 			continue
 		}
@@ -166,6 +172,15 @@ func (c Cluster) travel() Action {
 		}
 	}
 	return waiting
+}
+
+// exists tells of a set of which nobody answers that it was brought into being before: it is in mongos' list, or
+// a revision was verified on its members.
+func (c Cluster) exists(set ReplicaSet) bool {
+	if set.Component == v1alpha1.ComponentConfigServer {
+		return c.Progress.Verified != ""
+	}
+	return set.Seen.Listed || slices.Contains(set.Pods(), c.Progress.Rollout.Canary)
 }
 
 // parallel is how many sets may be under way at once.

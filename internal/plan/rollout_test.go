@@ -92,6 +92,23 @@ func TestStepsOfOneMember(t *testing.T) {
 			want:     want{kind: plan.WriteConfig, member: third, reason: v1alpha1.ReasonApplying},
 		},
 		{
+			name:     "and so does one whose set has nobody left who answers",
+			snapshot: cluster().InForce().WhereAll(shard, builders.IsSilent, builders.Exited(14, 2), builders.HasOldFile),
+			want:     want{kind: plan.WriteConfig, member: first, reason: v1alpha1.ReasonApplying},
+		},
+		{
+			name: "config servers of which nobody answers get a corrected file as well",
+			snapshot: cluster().InForce().WhereAll(config, builders.IsSilent, builders.Exited(14, 2), builders.HasOldFile).But(func(c *plan.Cluster) {
+				c.Progress.Verified = c.Revision
+			}),
+			want: want{kind: plan.WriteConfig, member: config + "-0", reason: v1alpha1.ReasonApplying},
+		},
+		{
+			name:     "a set that may never have been brought into being is only waited for",
+			snapshot: cluster().InForce().WhereAll(shard, builders.IsSilent, builders.HasOldFile).But(func(c *plan.Cluster) { c.ReplicaSets[0].Seen.Listed = false }),
+			want:     want{kind: plan.Wait, reason: v1alpha1.ReasonBuilding},
+		},
+		{
 			name:     "a member that serves and could not be judged is waited for",
 			snapshot: cluster().InForce().Where(second, builders.IsLockedOut),
 			want:     want{kind: plan.Wait, member: second, reason: v1alpha1.ReasonWaitingForMembers, says: "does not know the operator"},
