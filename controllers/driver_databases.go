@@ -38,10 +38,10 @@ type closer interface {
 }
 
 const (
-	// stepDownStayAway is how long a former primary stays out of elections: longer than the election timeout, so
-	// that another leads. It is over before the next primary is asked to step down (settledAfter in
-	// internal/plan), which may then hand over to any other member.
-	stepDownStayAway = 20 * time.Second
+	// stepDownStayAway is how long a former primary stays out of elections. Under load a primary hands over to
+	// whoever has caught up first, so that a canary which is to lead may have to wait for a second step down. Then
+	// only it is left: without that, one that is always a little later than its twin would never lead.
+	stepDownStayAway = 60 * time.Second
 	// stepDownCatchUp is how long a primary waits for a secondary to catch up before it refuses.
 	stepDownCatchUp = 10 * time.Second
 	// actDeadline bounds one act on one server; it is longer than what a write waits for a majority.

@@ -41,7 +41,7 @@ const (
 	stepDownPause = 60 * time.Second
 	// settledAfter is how long a primary leads before it is asked to step down. Right after an election the
 	// others have not all heard of it, and would refuse to take over: there would be no primary until the
-	// election timeout, 10 s. It is also as long as the one that led before stays out of elections.
+	// election timeout, 10 s. It is shorter than the time that the one which led before stays out of elections.
 	settledAfter = 20 * time.Second
 )
 

@@ -145,9 +145,9 @@ func (c Cluster) canary() (ReplicaSet, observed.Member) {
 	return ReplicaSet{}, observed.Member{}
 }
 
-// handOver asks whoever leads to step down until the canary does. A server hands over to the electable
-// secondary with the highest priority and then the lowest id, and one that stepped down stays out of
-// the next election, so the canary's turn comes.
+// handOver asks whoever leads to step down until the canary does. A server hands over to the secondary that
+// has caught up first, of several to the one with the lowest id, and one that stepped down stays out of the
+// next election, so the canary's turn comes.
 func (c Cluster) handOver() Action {
 	set, canary := c.canary()
 	primary := set.Seen.Primary()
