@@ -111,6 +111,8 @@ func limits(dirty int64) []v1alpha1.Limit {
 	} {
 		found = append(found, v1alpha1.Limit{Name: name, Gauge: gauge, Max: new(int64(100_000)), Enforcement: v1alpha1.EnforcementReport})
 	}
+	// Load fills an oplog within minutes that is as small as these.
+	found = append(found, v1alpha1.Limit{Name: "oplog-window", Gauge: v1alpha1.GaugeOplogWindow, Min: new(int64(1)), Enforcement: v1alpha1.EnforcementReport})
 	slices.SortFunc(found, func(a, b v1alpha1.Limit) int { return strings.Compare(a.Name, b.Name) })
 	return found
 }

@@ -132,18 +132,7 @@ func TestTheMachineIsTunedAndPutBack(t *testing.T) {
 	}
 	t.Logf("\n%s", hosttune.Encode(report, 1<<20))
 
-	reading := node.Read(m.tree, settings, place)
-	for _, line := range reading.Lines {
-		if line.Result != hosttune.AlreadySet && line.Result != hosttune.Unsupported {
-			t.Errorf("the reader: %+v", line)
-		}
-	}
-	again := m.Apply(t.Context(), settings, place)
-	for _, line := range again.Lines {
-		if line.Result == hosttune.Applied {
-			t.Errorf("applied again: %+v", line)
-		}
-	}
+	m.expectInForce(t, settings, place)
 
 	if report := m.Restore(t.Context(), node.Release{Owner: owner.UID}); report.Worst() == hosttune.Refused {
 		t.Errorf("%+v", report.Lines)
@@ -152,6 +141,21 @@ func TestTheMachineIsTunedAndPutBack(t *testing.T) {
 	for name, value := range seen {
 		if now := pod.sees(t, name); now != value {
 			t.Errorf("the pod had %s %s, and has %s", name, value, now)
+		}
+	}
+}
+
+// expectInForce reads what was set by the way of the reader, and applies it again, which changes nothing.
+func (m *machine) expectInForce(t *testing.T, settings hosttune.Settings, place node.Place) {
+	t.Helper()
+	for _, line := range node.Read(m.tree, settings, place).Lines {
+		if line.Result != hosttune.AlreadySet && line.Result != hosttune.Unsupported {
+			t.Errorf("the reader: %+v", line)
+		}
+	}
+	for _, line := range m.Apply(t.Context(), settings, place).Lines {
+		if line.Result == hosttune.Applied {
+			t.Errorf("applied again: %+v", line)
 		}
 	}
 }
@@ -340,7 +344,13 @@ func TestTheProgram(t *testing.T) {
 	if report := hosttune.Decode(read(t, message) + "\n"); lineOf(t, report.Lines, "vm.swappiness").Result != hosttune.Restored {
 		t.Errorf("%+v", report)
 	}
-	absent := filepath.Join(directory, "absent.json")
+	expectUncleared(t, program, message, acting)
+}
+
+// expectUncleared runs the program on a node that the operator has not cleared, which the absence of its file tells.
+func expectUncleared(t *testing.T, program, message string, acting []string) {
+	t.Helper()
+	absent := filepath.Join(t.TempDir(), "absent.json")
 	for policy, want := range map[string]int{"Report": hosttune.ExitTuned, "Block": hosttune.ExitRefused} {
 		arguments := append([]string{"host-tune", "apply", "--settings=" + absent, "--wait=10ms", "--on-failure=" + policy}, acting...)
 		if code := exitCode(t, program, arguments...); code != want {
