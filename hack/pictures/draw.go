@@ -20,7 +20,9 @@ const (
 	stripHeight        = 26
 	// keyHeight is the room below the steps for the names of those that are too short to hold them.
 	keyHeight = 20
-	chartGap  = 46
+	// alertHeight is that of the row of one alert.
+	alertHeight = 20
+	chartGap    = 46
 	// sampleSeconds is the time between two samples where a series does not say.
 	sampleSeconds = 2
 )
@@ -65,8 +67,9 @@ func draw(r recording, title string) (string, error) {
 	for _, one := range charts {
 		height += chartGap + one.height
 	}
-	if len(r.Series["alerts"]) > 0 {
-		height += chartGap + stripHeight
+	rows := alertNames(r.Series["alerts"])
+	if len(rows) > 0 {
+		height += chartGap + float64(len(rows)*alertHeight)
 	}
 	height += 40
 	p := &page{scale: (width - left - right) / lasts, lasts: lasts}
@@ -85,10 +88,10 @@ func draw(r recording, title string) (string, error) {
 		p.chart(one, top, named)
 		top += one.height
 	}
-	if alerts := r.Series["alerts"]; len(alerts) > 0 {
+	if len(rows) > 0 {
 		top += chartGap
-		p.alerts(alerts, top)
-		top += stripHeight
+		p.alerts(r.Series["alerts"], rows, top)
+		top += float64(len(rows) * alertHeight)
 	}
 	p.axis(top)
 	p.add("</svg>")
@@ -263,20 +266,30 @@ func (p *page) stepKey(all []series, isNamed map[string]bool) {
 
 func stepColor(name string) string { return cmp.Or(stepColors[name], grid) }
 
-func (p *page) alerts(all []series, top float64) {
+// alertNames are the names of the alerts that fired, one row each.
+func alertNames(all []series) []string {
+	names := map[string]bool{}
+	for _, one := range all {
+		names[one.Labels["alertname"]] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func (p *page) alerts(all []series, rows []string, top float64) {
 	p.text(left, top-8, caption, "Alerts that fire")
-	p.add(`<rect x="%d" y="%.1f" width="%.1f" height="%d" fill="#f5f7fa"/>`, left, top, p.lasts*p.scale, stripHeight)
-	drawn := map[string]bool{}
-	for _, one := range slices.SortedFunc(slices.Values(all), func(a, b series) int { return cmp.Compare(a.Labels["alertname"], b.Labels["alertname"]) }) {
-		name := one.Labels["alertname"]
-		for _, span := range spans(one) {
-			from, to := p.x(span[0]), math.Min(p.x(span[1]), p.x(p.lasts))
-			p.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="#fca5a5"><title>%s</title></rect>`, from, top, to-from, stripHeight, name)
-			if !drawn[name] {
-				drawn[name] = true
-				p.text(from+4, top+17, label, name)
+	for i, name := range rows {
+		y := top + float64(i*alertHeight)
+		p.add(`<rect x="%d" y="%.1f" width="%.1f" height="%d" fill="#f5f7fa"/>`, left, y, p.lasts*p.scale, alertHeight-2)
+		for _, one := range all {
+			if one.Labels["alertname"] != name {
+				continue
+			}
+			for _, span := range spans(one) {
+				from, to := p.x(span[0]), math.Min(p.x(span[1]), p.x(p.lasts))
+				p.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="#fca5a5"/>`, from, y, to-from, alertHeight-2)
 			}
 		}
+		p.text(left+4, y+13, label, name)
 	}
 }
 

@@ -249,6 +249,7 @@ func (c *cluster) isTakenBack(t *testing.T, server *prometheus, shard string) {
 
 // pages lowers the limit to where eviction holds the cache under load, so that load breaks it.
 func (c *cluster) pages(t *testing.T, server *prometheus, shard string) {
+	await(t, promptly, "the alert of the story before stays", func(g gomega.Gomega) { g.Expect(server.firing(t, g, dirtyAlert)).To(gomega.BeEmpty()) })
 	c.patchLimits(t, 4)
 	pressed := c.startPressure(t, shard, heavily)
 	var fired alert
