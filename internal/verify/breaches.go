@@ -73,10 +73,10 @@ func judge(limit Limit, measurement Measurement, watch Watch, recorded *v1alpha1
 			judgement.Verdict = Breached
 		}
 	case measurement.State == Measured && !limit.allows(measurement.Value):
-		watch.BackSince = time.Time{}
-		if watch.OutSince.IsZero() {
+		if watch.OutSince.IsZero() || isOver(recorded, watch) {
 			watch = newWatch(limit, measurement, now)
 		}
+		watch.BackSince = time.Time{}
 		judgement.Verdict = Pending
 		if recorded != nil || now.Sub(watch.OutSince) >= limit.For {
 			judgement.Verdict = Breached
@@ -86,8 +86,9 @@ func judge(limit Limit, measurement Measurement, watch Watch, recorded *v1alpha1
 			watch.BackSince = now
 		}
 		judgement.Verdict = Breached
+		// Since when it is back stays known until status has it: what is written may be refused.
 		if now.Sub(watch.BackSince) >= limit.For {
-			judgement.Verdict, watch = InRange, Watch{}
+			judgement.Verdict = InRange
 		}
 	default:
 		judgement.Verdict, watch = InRange, Watch{}
@@ -96,6 +97,11 @@ func judge(limit Limit, measurement Measurement, watch Watch, recorded *v1alpha1
 		judgement.Since, judgement.Found, judgement.BoundText = watch.OutSince, watch.Found, watch.Bound
 	}
 	return judgement, watch
+}
+
+// isOver tells that a breach has ended, and that status has it.
+func isOver(recorded *v1alpha1.Breach, watch Watch) bool {
+	return recorded == nil && !watch.BackSince.IsZero()
 }
 
 func newWatch(limit Limit, measurement Measurement, now time.Time) Watch {

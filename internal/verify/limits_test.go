@@ -347,3 +347,24 @@ func TestJudgeGauges(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestTheEndOfABreachOutlivesAStatusThatWasNotWritten lets the write of a status fail that would have ended a
+// breach, as it does when somebody has changed the object in the meantime.
+func TestTheEndOfABreachOutlivesAStatusThatWasNotWritten(t *testing.T) {
+	limit := Limit{Name: LimitDirtyCache, Gauge: v1alpha1.GaugeDirtyCache, Bound: 25, For: 4 * time.Second}
+	recorded := &v1alpha1.Breach{Since: metav1.NewTime(noon), Found: "30 %", Bound: "25 %"}
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	first, watch := judge(limit, measured(10, ""), Watch{}, recorded, at(10))
+	second, watch := judge(limit, measured(10, ""), watch, recorded, at(15))
+	third, watch := judge(limit, measured(10, ""), watch, recorded, at(16))
+	if first.Verdict != Breached || second.Verdict != InRange || third.Verdict != InRange {
+		t.Errorf("back in range, %s; after five seconds %s; when that was not written %s", first.Verdict, second.Verdict, third.Verdict)
+	}
+	again, watch := judge(limit, measured(30, ""), watch, nil, at(17))
+	if again.Verdict != Pending || !again.Since.Equal(at(17)) {
+		t.Errorf("out of range anew, it is %s since %s", again.Verdict, again.Since)
+	}
+	if over, watch := judge(limit, measured(10, ""), watch, nil, at(18)); over.Verdict != InRange || watch != (Watch{}) {
+		t.Errorf("back at once, it is %s, and %+v is remembered", over.Verdict, watch)
+	}
+}
