@@ -314,9 +314,10 @@ func (r *MongoTuningReconciler) record(ctx context.Context, tuning *v1alpha1.Mon
 	}
 	r.keepRecording(ctx, tuning, facts)
 	r.tellWarnings(tuning, before.Status, facts)
+	// The cause before what follows from it.
+	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
 	r.countTurn(tuning, before.Status, facts)
 	r.tellTurn(tuning, before.Status, facts)
-	r.tellBreaches(tuning, before.Status.Breaches, facts.Cluster.Gauges)
 	r.tell(tuning, before.Status)
 	r.tellDrift(tuning, before.Status, facts)
 	r.tellHosts(tuning, before.Status.HostTuning, facts)
