@@ -6,7 +6,7 @@
 //
 //	go test -tags e2e -count=1 -timeout 60m -v ./test/e2e/...
 //
-// The tag long adds the stories that take three quarters of an hour more, under load from their beginning to their end.
+// The tag long adds the stories that take half an hour more, under load from their beginning to their end.
 //
 // KUBECONFIG says which cluster, MONGODB_VERSION which servers (4.4.2 when unset). The tests speak to
 // pods by their IP, so they have to run where the pod network can be reached: on the node of the local
