@@ -4,6 +4,7 @@ package controllers
 
 import (
 	"context"
+	"time"
 
 	"github.com/mongotuning/mongotuning/internal/catalog"
 	"github.com/mongotuning/mongotuning/internal/observed"
@@ -48,8 +49,8 @@ type Databases interface {
 	AddShard(ctx context.Context, mongos Server, as Credentials, replicaSet string, hosts []string) error
 	// Set brings changed values into force on a running mongod.
 	Set(ctx context.Context, server Server, as Credentials, changes catalog.Changes) error
-	// StepDown asks a primary to hand over; it is never forced.
-	StepDown(ctx context.Context, server Server, as Credentials) error
+	// StepDown asks a primary to hand over and to stay out of elections for a while; it is never forced.
+	StepDown(ctx context.Context, server Server, as Credentials, stayAway time.Duration) error
 
 	// Forget closes the connections to every server whose pod is not among those that live.
 	Forget(ctx context.Context, cluster string, livePodUIDs map[string]bool)

@@ -38,10 +38,6 @@ type closer interface {
 }
 
 const (
-	// stepDownStayAway is how long a former primary stays out of elections. Under load a primary hands over to
-	// whoever has caught up first, so that a canary which is to lead may have to wait for a second step down. Then
-	// only it is left: without that, one that is always a little later than its twin would never lead.
-	stepDownStayAway = 60 * time.Second
 	// stepDownCatchUp is how long a primary waits for a secondary to catch up before it refuses.
 	stepDownCatchUp = 10 * time.Second
 	// actDeadline bounds one act on one server; it is longer than what a write waits for a majority.
@@ -110,12 +106,12 @@ func (d *DriverDatabases) AddShard(ctx context.Context, server Server, as secret
 }
 
 // StepDown asks a primary to hand over.
-func (d *DriverDatabases) StepDown(ctx context.Context, server Server, as secrets) error {
+func (d *DriverDatabases) StepDown(ctx context.Context, server Server, as secrets, stayAway time.Duration) error {
 	member, err := d.member(ctx, server, as)
 	if err != nil {
 		return err
 	}
-	err = member.StepDown(ctx, stepDownStayAway, stepDownCatchUp)
+	err = member.StepDown(ctx, stayAway, stepDownCatchUp)
 	if errors.Is(err, mongodb.ErrMaybeDone) || errors.Is(err, mongodb.ErrNotPrimary) {
 		return nil // the next look tells who leads
 	}

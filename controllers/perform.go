@@ -91,7 +91,7 @@ func (r *MongoTuningReconciler) performOnServer(ctx context.Context, cluster des
 	case plan.SetParameters:
 		return r.Databases.Set(ctx, server, as, action.Changes)
 	case plan.StepDown:
-		return r.Databases.StepDown(ctx, server, as)
+		return r.Databases.StepDown(ctx, server, as, action.StayAway)
 	default:
 		return fmt.Errorf("no server does %s", action.Kind)
 	}

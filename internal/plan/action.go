@@ -6,6 +6,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/mongotuning/mongotuning/internal/catalog"
 )
 
@@ -85,6 +87,8 @@ type Action struct {
 	// Recreate tells that the pod is to be made anew once its file is written: its server ended, and
 	// Kubernetes would wait longer and longer before it starts it again.
 	Recreate bool
+	// StayAway is how long a primary stays out of elections, for StepDown.
+	StayAway time.Duration
 	// Drift are the values that were changed by hand and that this action corrects or leaves.
 	Drift []Drift
 	// IsOverdue tells that a Stall is a wait that has lasted for too long; it ends by itself.

@@ -39,10 +39,19 @@ const (
 	// stepDownPause is how long a primary that refused to step down is left alone. It takes no writes while
 	// it waits for a secondary to catch up, so asking again at once would be an outage of its own.
 	stepDownPause = 60 * time.Second
-	// settledAfter is how long a primary leads before it is asked to step down. Right after an election the
-	// others have not all heard of it, and would refuse to take over: there would be no primary until the
-	// election timeout, 10 s. It is shorter than the time that the one which led before stays out of elections.
+	// settledAfter is how long a primary leads before it is asked to step down. One that was elected just now
+	// hands over to members that have not all heard of it, or to the one before it, which stays out of elections
+	// for shortAbsence: then there is no primary until the election timeout, 10 s.
 	settledAfter = 20 * time.Second
+	// shortAbsence is how long a former primary stays out of elections: longer than the election timeout, and
+	// over when the next primary is asked.
+	shortAbsence = 20 * time.Second
+	// longAbsence ends the search for a canary that is to lead: under load a primary hands over to whoever has
+	// caught up first, and a canary that is always a little later than its twin would never be the one. With
+	// two former primaries out of elections only the canary is left, at the price of an election timeout.
+	longAbsence = 60 * time.Second
+	// handOverPatience is for how long that price is not paid.
+	handOverPatience = 60 * time.Second
 )
 
 // mayLeave says whether the member may be taken away now. No answer is never taken for a good one.
@@ -144,9 +153,11 @@ func (s ReplicaSet) stepDown(cluster Cluster, primary observed.Member, format st
 		return s.memberAction(Wait, primary, v1alpha1.ReasonWaitingForMembers, "it is not known since when %s leads", primary.Name)
 	case leads < settledAfter:
 		return s.memberAction(Wait, primary, v1alpha1.ReasonWaitingForMembers,
-			"%s leads for %s; it is asked to step down after %s", primary.Name, leads.Round(time.Second), settledAfter)
+			"%s was elected less than %s ago and is asked to step down after that", primary.Name, settledAfter)
 	}
-	return s.memberAction(StepDown, primary, v1alpha1.ReasonRestarting, format, args...)
+	action := s.memberAction(StepDown, primary, v1alpha1.ReasonRestarting, format, args...)
+	action.StayAway = shortAbsence
+	return action
 }
 
 // inWindow says whether a change may begin now.

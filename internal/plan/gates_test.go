@@ -114,7 +114,19 @@ func TestPreflight(t *testing.T) {
 		{
 			name:     "a primary that was elected just now leads for a while before it is asked",
 			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()).Where(first, leadsFor(19*time.Second)),
-			want:     want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers, says: first + " leads for 19s; it is asked to step down after 20s"},
+			want:     want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers, says: first + " was elected less than 20s ago"},
+		},
+		{
+			name:     "whoever hands over may be elected again soon",
+			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()),
+			want:     want{kind: plan.StepDown, member: first, reason: v1alpha1.ReasonRestarting, stayAway: 20 * time.Second},
+		},
+		{
+			name: "unless the canary has waited for a minute to lead",
+			snapshot: ofChange(t, v1alpha1.StepCanaryLeads, restarting()).But(func(c *plan.Cluster) {
+				c.Progress.Rollout.Since = new(metav1.NewTime(c.Now.Add(-61 * time.Second)))
+			}),
+			want: want{kind: plan.StepDown, member: first, reason: v1alpha1.ReasonRestarting, stayAway: time.Minute},
 		},
 		{
 			name:     "nobody is asked of whom it is not known since when it leads",

@@ -149,16 +149,13 @@ func (c Cluster) next() Action {
 func (c Cluster) travel() Action {
 	waiting, underWay := Action{Kind: Nothing}, 0
 	for _, set := range c.ReplicaSets {
-		action := rollout(c, set)
-		if !set.Seen.Initiated() {
-			// Nobody of the set answers. What brings members back is done for one that exists; what they are
-			// waited for is said elsewhere.
-			if c.exists(set) && action.IsAct() {
-				return action
-			}
+		if !set.Seen.Initiated() && !c.exists(set) {
 			continue
 		}
-		if action.Kind == Nothing {
+		action := rollout(c, set)
+		// A set of which nobody answers holds up the next one, but for a return: that may be what helps there.
+		isSkipped := !set.Seen.Initiated() && c.Progress.Rollout.Step == v1alpha1.StepReturning && !action.IsAct()
+		if action.Kind == Nothing || isSkipped {
 			continue
 		}
 		if action.Kind != Wait {
@@ -174,8 +171,8 @@ func (c Cluster) travel() Action {
 	return waiting
 }
 
-// exists tells of a set of which nobody answers that it was brought into being before: it is in mongos' list, or
-// a revision was verified on its members.
+// exists tells of a set of which nobody answers that it was brought into being before: mongos lists it, or it
+// holds the canary. Config servers are what the verified revision was verified on.
 func (c Cluster) exists(set ReplicaSet) bool {
 	if set.Component == v1alpha1.ComponentConfigServer {
 		return c.Progress.Verified != ""

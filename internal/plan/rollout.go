@@ -113,13 +113,13 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 		}
 		action := s.memberAction(WriteConfig, member, v1alpha1.ReasonApplying, "writing the configuration file of %s", member.Name)
 		action.File = file
-		action.Recreate = !member.Serves() && member.Pod.Exited != nil
+		action.Recreate = isDown(member) && member.Pod.Exited != nil
 		return action
 	}
 	isOnTarget := slices.Contains(target.Templates, member.Pod.TemplateHash)
 	outdated := s.Seen.TemplateHash == s.TemplateHash && !isOnTarget
 	switch {
-	case !member.Serves() && outdated && member.Pod.Exists && !member.Pod.Terminating:
+	case isDown(member) && outdated && member.Pod.Exists && !member.Pod.Terminating:
 		// Making its pod anew takes nothing from anybody, and is the only way to bring a member back
 		// whose template was wrong.
 		return s.memberAction(Recreate, member, v1alpha1.ReasonRestarting, "making the pod of %s anew from the newest template: %s", member.Name, why(member))
@@ -139,6 +139,10 @@ func (s ReplicaSet) advance(cluster Cluster, member observed.Member) Action {
 	}
 	return Action{Kind: Nothing}
 }
+
+// isDown tells that a member serves nobody. That it does not answer the operator is not enough: the network
+// between them may be cut, and Kubernetes, which asks on the node, still calls it ready.
+func isDown(member observed.Member) bool { return !member.Serves() && !member.Pod.Ready }
 
 // runsOther tells that a member answered with another version than the declared one.
 func runsOther(member observed.Member, declared catalog.Version) bool {

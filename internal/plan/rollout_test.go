@@ -63,7 +63,7 @@ func TestStepsOfOneMember(t *testing.T) {
 		},
 		{
 			name:     "a member that does not serve and has another template is made anew",
-			snapshot: cluster().InForce().Where(third, builders.IsSilent, builders.HasOldTemplate),
+			snapshot: cluster().InForce().Where(third, builders.IsSilent, builders.IsNotReady, builders.HasOldTemplate),
 			want:     want{kind: plan.Recreate, member: third, reason: v1alpha1.ReasonRestarting},
 		},
 		{
@@ -92,16 +92,42 @@ func TestStepsOfOneMember(t *testing.T) {
 			want:     want{kind: plan.WriteConfig, member: third, reason: v1alpha1.ReasonApplying},
 		},
 		{
+			name:     "a pod that is ready is left to run, although the operator gets no answer",
+			snapshot: cluster().InForce().Where(third, builders.IsSilent, builders.HasOldTemplate),
+			want:     want{kind: plan.Wait, member: third, reason: v1alpha1.ReasonWaitingForMembers},
+		},
+		{
+			name:     "so are all pods of a set that the operator cannot reach",
+			snapshot: cluster().InForce().WhereAll(shard, builders.IsSilent, builders.HasOldTemplate),
+			want:     want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers},
+		},
+		{
+			name: "a shard of which nobody answers holds up the next one",
+			snapshot: cluster().Shards(2).InForce().WhereAll(shard, builders.IsSilent, builders.IsNotReady).
+				Where("demo-shard-1-1", builders.NeedsRestart),
+			want: want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers},
+		},
+		{
+			name:     "a pod that was ended once and is ready is not made anew with its file",
+			snapshot: cluster().InForce().Where(third, builders.IsSilent, builders.Exited(0, 1), builders.HasOldFile),
+			want:     want{kind: plan.WriteConfig, member: third, reason: v1alpha1.ReasonApplying},
+		},
+		{
+			name:     "one that is not ready is",
+			snapshot: cluster().InForce().Where(third, builders.IsSilent, builders.IsNotReady, builders.Exited(0, 1), builders.HasOldFile),
+			want:     want{kind: plan.WriteConfig, member: third, reason: v1alpha1.ReasonApplying, recreates: true},
+		},
+		{
 			name:     "and so does one whose set has nobody left who answers",
-			snapshot: cluster().InForce().WhereAll(shard, builders.IsSilent, builders.Exited(14, 2), builders.HasOldFile),
-			want:     want{kind: plan.WriteConfig, member: first, reason: v1alpha1.ReasonApplying},
+			snapshot: cluster().InForce().WhereAll(shard, builders.IsSilent, builders.IsNotReady, builders.Exited(14, 2), builders.HasOldFile),
+			want:     want{kind: plan.WriteConfig, member: first, reason: v1alpha1.ReasonApplying, recreates: true},
 		},
 		{
 			name: "config servers of which nobody answers get a corrected file as well",
-			snapshot: cluster().InForce().WhereAll(config, builders.IsSilent, builders.Exited(14, 2), builders.HasOldFile).But(func(c *plan.Cluster) {
+			snapshot: cluster().InForce().WhereAll(config, builders.IsSilent, builders.IsNotReady, builders.Exited(14, 2), builders.HasOldFile).But(func(c *plan.Cluster) {
 				c.Progress.Verified = c.Revision
 			}),
-			want: want{kind: plan.WriteConfig, member: config + "-0", reason: v1alpha1.ReasonApplying},
+			want: want{kind: plan.WriteConfig, member: config + "-0", reason: v1alpha1.ReasonApplying, recreates: true},
 		},
 		{
 			name:     "a set that may never have been brought into being is only waited for",
@@ -301,7 +327,7 @@ func TestActionsNameThePodThatWasSeen(t *testing.T) {
 		"step down":      cluster().InForce().Where(first, builders.NeedsRestart),
 		"set parameters": cluster().InForce().Where(second, builders.NeedsSetting),
 		"write config":   cluster().InForce().Where(second, builders.HasOldFile),
-		"recreate":       cluster().InForce().Where(second, builders.IsSilent, builders.HasOldTemplate),
+		"recreate":       cluster().InForce().Where(second, builders.IsSilent, builders.IsNotReady, builders.HasOldTemplate),
 	} {
 		action := snapshot.Next()
 		seen := ""

@@ -146,8 +146,7 @@ func (c Cluster) canary() (ReplicaSet, observed.Member) {
 }
 
 // handOver asks whoever leads to step down until the canary does. A server hands over to the secondary that
-// has caught up first, of several to the one with the lowest id, and one that stepped down stays out of the
-// next election, so the canary's turn comes.
+// has caught up first, of several to the one with the lowest id.
 func (c Cluster) handOver() Action {
 	set, canary := c.canary()
 	primary := set.Seen.Primary()
@@ -160,7 +159,11 @@ func (c Cluster) handOver() Action {
 	if gate := set.mayLeave(c, *primary); gate.isClosed() {
 		return set.memberAction(Wait, canary, gate.reason, "the canary %s waits to lead: %s", canary.Name, gate.says)
 	}
-	return set.stepDown(c, *primary, "asking primary %s to step down, so that the canary %s leads", primary.Name, canary.Name)
+	action := set.stepDown(c, *primary, "asking primary %s to step down, so that the canary %s leads", primary.Name, canary.Name)
+	if since := c.Progress.Rollout.Since; since != nil && c.Now.Sub(since.Time) > handOverPatience {
+		action.StayAway = longAbsence
+	}
+	return action
 }
 
 // confirm makes the wanted revision the verified one once everything is in range.

@@ -5,6 +5,7 @@ package plan_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,12 +21,15 @@ type row struct {
 	want     want
 }
 
-// want is what matters of an action; says is a part of its message.
+// want is what matters of an action; says is a part of its message. How long a primary stays away counts
+// where a row gives it.
 type want struct {
-	kind   plan.Kind
-	member string
-	reason string
-	says   string
+	kind      plan.Kind
+	member    string
+	reason    string
+	says      string
+	recreates bool
+	stayAway  time.Duration
 }
 
 func check(t *testing.T, rows []row) {
@@ -33,7 +37,10 @@ func check(t *testing.T, rows []row) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			action := row.snapshot.Next()
-			got := want{kind: action.Kind, member: action.Member, reason: action.Reason, says: row.want.says}
+			got := want{kind: action.Kind, member: action.Member, reason: action.Reason, says: row.want.says, recreates: action.Recreate}
+			if row.want.stayAway != 0 {
+				got.stayAway = action.StayAway
+			}
 			if diff := cmp.Diff(row.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("another action than wanted (-want +got):\n%s\nits message: %s", diff, action.Message)
 			}

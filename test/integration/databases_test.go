@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/mongotuning/mongotuning/controllers"
 	"github.com/mongotuning/mongotuning/internal/catalog"
@@ -74,7 +75,7 @@ func (d *databases) Set(_ context.Context, server controllers.Server, _ controll
 	return d.journal.write("set", func() error { return d.servers.Set(server.PodUID, changes) })
 }
 
-func (d *databases) StepDown(_ context.Context, server controllers.Server, _ controllers.Credentials) error {
+func (d *databases) StepDown(_ context.Context, server controllers.Server, _ controllers.Credentials, _ time.Duration) error {
 	return d.journal.write("step down", func() error {
 		if err := d.servers.StepDown(server.PodUID); errors.Is(err, scripted.ErrNotCaughtUp) {
 			return fmt.Errorf("%w: %w", mongodb.ErrExceededTimeLimit, err)
