@@ -18,7 +18,7 @@ type Server struct {
 	Address string
 	// Line is the release line the server is declared to be of; it decides what can be asked.
 	Line catalog.Line
-	// WantsOplog asks a look to read what the oplog covers, which takes a command of its own.
+	// WantsOplog asks a look to read what the oplog covers, which takes three commands of its own.
 	WantsOplog bool
 	// WantsMigrations asks a look to read which chunks move; config servers know.
 	WantsMigrations bool

@@ -131,13 +131,27 @@ func lookOf(answers mongodb.Answers) observed.Look {
 				Healthy: peer.IsHealthy || peer.IsSelf, State: stateOf(peer.State),
 				OptimeDate: timeOf(peer.OptimeDate), LastApplied: timeOf(peer.LastAppliedWallTime),
 			}
-			if peer.IsSelf && peer.ElectionDate != nil && set.Date != nil {
-				// It tells whole seconds.
-				look.LeadsFor = max(time.Second, set.Date.Sub(*peer.ElectionDate))
+			if peer.IsSelf {
+				look.LeadsFor = leadsFor(peer, timeOf(set.Date))
 			}
 		}
 	}
 	return look
+}
+
+// leadsFor is how long a member has led, 0 when it does not. Elections are dated by the cluster's time, which
+// never goes back and may be ahead of every clock; so is the newest operation, which a primary writes at
+// least every ten seconds. Whichever is later is taken for now.
+func leadsFor(self mongodb.MemberStatus, now time.Time) time.Duration {
+	elected := timeOf(self.ElectionDate)
+	if elected.IsZero() || now.IsZero() {
+		return 0
+	}
+	if newest := timeOf(self.OptimeDate); newest.After(now) {
+		now = newest
+	}
+	// Elections are told in whole seconds.
+	return max(time.Second, now.Sub(elected))
 }
 
 // timeOf is a point in time, zero when the server did not tell.

@@ -200,7 +200,7 @@ type MemberBaseline struct {
 	// +required
 	Role MemberRole `json:"role"`
 
-	// gauges are the means of the last looks before the change, up to five minutes of them.
+	// gauges are means and extremes of the last looks before the change, up to five minutes of them.
 	// +optional
 	// +listType=map
 	// +listMapKey=gauge

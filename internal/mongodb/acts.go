@@ -98,11 +98,12 @@ type OplogWindow struct {
 // Duration is the length of the window, to the second.
 func (w OplogWindow) Duration() time.Duration { return w.Last.Time().Sub(w.First.Time()) }
 
-// fullShare is how much of its greatest size an oplog has when it is full. Servers drop whole stretches of it, but
-// only once what is left is as large as it may be.
+// fullShare is how much of its greatest size an oplog has at least when it is full: servers drop it in stretches, of
+// about a fiftieth from 990 MB on.
 const fullShare = 0.95
 
-// IsFull tells that the oplog drops what is oldest, so that the window does not grow any more.
+// IsFull tells that the oplog has reached its greatest size. It then drops what is oldest, unless a time to retain
+// it for is in force.
 func (w OplogWindow) IsFull() bool {
 	return w.MaxBytes > 0 && float64(w.Bytes) >= fullShare*float64(w.MaxBytes)
 }
@@ -117,13 +118,12 @@ func (m *Member) OplogWindow(ctx context.Context) (OplogWindow, error) {
 	if err != nil {
 		return OplogWindow{}, err
 	}
-	stats, err := m.OplogStats(ctx)
-	if err != nil {
-		return OplogWindow{}, err
+	window := OplogWindow{First: first, Last: last}
+	// The ends are worth knowing without it.
+	if stats, err := m.OplogStats(ctx); err == nil {
+		window.Bytes, window.MaxBytes = value(document(stats).number("size")), value(document(stats).number("maxSize"))
 	}
-	return OplogWindow{
-		First: first, Last: last, Bytes: value(document(stats).number("size")), MaxBytes: value(document(stats).number("maxSize")),
-	}, nil
+	return window, nil
 }
 
 func (m *Member) oplogEnd(ctx context.Context, direction int) (Timestamp, error) {

@@ -33,7 +33,7 @@ func TestStepDown(t *testing.T) {
 		// The secondaries have to be behind by something before nobody is caught up. Locked ones still answer
 		// heartbeats, so the primary keeps its lead.
 		for _, secondary := range secondaries {
-			runAsMember(t, secondary, bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}})
+			lock(t, secondary)
 		}
 		if err := primary.Member().CreateOrUpdateUser(bounded(t), application()); !errors.Is(err, mongodb.ErrNotReplicated) {
 			t.Errorf("a write that no secondary has: %v", err)
@@ -71,6 +71,16 @@ func TestStepDown(t *testing.T) {
 			}
 			return errors.New("no other member leads")
 		})
+	})
+}
+
+// lock keeps a secondary from applying anything. One that has just copied all data refuses for a moment, since it
+// cannot take a checkpoint yet.
+func lock(t *testing.T, secondary *servers.Server) {
+	t.Helper()
+	client := rawClient(t, secondary, secondary.Credentials())
+	servers.Await(t, "a lock", func(ctx context.Context) error {
+		return client.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}).Err()
 	})
 }
 

@@ -131,7 +131,7 @@ type Look struct {
 	Process catalog.Process
 	// Status is the same answer of serverStatus as Process has it, typed; nil when there is none.
 	Status *serverstatus.Status
-	// LeadsFor is how long a primary has led, by its own clock; 0 when the member does not lead or does not
+	// LeadsFor is how long a primary has led, at least a second; 0 when the member does not lead or does not
 	// tell.
 	LeadsFor time.Duration
 	// Optimes is how far this member sees itself and the majority.
@@ -167,7 +167,8 @@ type Optimes struct {
 type Oplog struct {
 	// First and Last are the times of its oldest and newest entry.
 	First, Last time.Time
-	// IsFull tells that it has reached its greatest size, so that it drops what is oldest.
+	// IsFull tells that it has reached its greatest size. It then drops what is oldest, unless a time to
+	// retain it for is in force.
 	IsFull bool
 	// ReadAt is the time of the look that read it.
 	ReadAt time.Time

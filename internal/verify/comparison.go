@@ -62,9 +62,11 @@ func WarmUp(soak time.Duration) time.Duration {
 
 // mean is that of a gauge over several looks.
 type mean struct {
-	sum, weight     float64
+	sum, weight float64
+	looks       int
+	// lowest and highest are those of the looks that are worth counting, of which there was one.
 	lowest, highest float64
-	looks           int
+	hasExtremes     bool
 }
 
 func (m mean) add(measurement Measurement) mean {
@@ -75,14 +77,19 @@ func (m mean) add(measurement Measurement) mean {
 	if weight == 0 {
 		weight = 1
 	}
-	value, first := measurement.Value, m.looks == 0
+	value := measurement.Value
 	m.sum, m.weight, m.looks = m.sum+value*weight, m.weight+weight, m.looks+1
-	if first || value < m.lowest {
+	// One slow operation in an idle minute is not what a member came to.
+	if weight < comparisons[measurement.Gauge].operations/baselineLooks {
+		return m
+	}
+	if !m.hasExtremes || value < m.lowest {
 		m.lowest = value
 	}
-	if first || value > m.highest {
+	if !m.hasExtremes || value > m.highest {
 		m.highest = value
 	}
+	m.hasExtremes = true
 	return m
 }
 
@@ -146,9 +153,11 @@ func (t Track) Baseline(member string) v1alpha1.MemberBaseline {
 			mean = mean.add(MemberGauges{Measurements: look.measurements}.measurement(gauge.Name))
 		}
 		if value, ok := mean.value(gauge.Name, baselineLooks); ok {
-			baseline.Gauges = append(baseline.Gauges, v1alpha1.GaugeMean{
-				Gauge: gauge.Name, Mean: decimal(value), Lowest: decimal(mean.lowest), Highest: decimal(mean.highest),
-			})
+			known := v1alpha1.GaugeMean{Gauge: gauge.Name, Mean: decimal(value)}
+			if mean.hasExtremes {
+				known.Lowest, known.Highest = decimal(mean.lowest), decimal(mean.highest)
+			}
+			baseline.Gauges = append(baseline.Gauges, known)
 		}
 	}
 	return baseline
@@ -248,7 +257,7 @@ type Before struct {
 	Broken []string
 	// Baseline of the canary and its twins.
 	Baseline []v1alpha1.MemberBaseline
-	// AllowedPercent is by how much a member may be worse than its baseline.
+	// AllowedPercent is by how much a member may be worse than the worst of them was.
 	AllowedPercent float64
 }
 
@@ -272,7 +281,7 @@ func (b Before) limits(subject Subject, limits []Limit) []Limit {
 			limit.Bound = max(limit.Bound, before*(1+allowed)+gauge.slackOn(subject.Line))
 		}
 		const longest = 63 - len(beforeSuffix)
-		limit.Source = fmt.Sprintf("limit %s was broken before the change; what the member showed then, and %g %% worse", limit.Name, b.AllowedPercent)
+		limit.Source = fmt.Sprintf("limit %s was broken before the change; what the canary and its twins came to then, and %g %% worse", limit.Name, b.AllowedPercent)
 		limit.Name = limit.Name[:min(len(limit.Name), longest)] + beforeSuffix
 		instead = append(instead, limit)
 	}

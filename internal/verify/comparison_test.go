@@ -159,6 +159,11 @@ func TestBaselines(t *testing.T) {
 	if got := track.Baseline(canary).Gauges[0].Mean; got != "9" || len(track.recent) > 32 {
 		t.Errorf("mean %s of %d looks: what is older than five minutes is no baseline", got, len(track.recent))
 	}
+	light := Measurement{Gauge: v1alpha1.GaugeReadLatency, State: Measured, HasValue: true, Value: 4000, Weight: 1}
+	heavy := Measurement{Gauge: v1alpha1.GaugeReadLatency, State: Measured, HasValue: true, Value: 2, Weight: 5000}
+	if mean := (mean{}).add(heavy).add(light); mean.highest != 2 || mean.looks != 2 {
+		t.Errorf("one slow read in an idle minute makes %+v", mean)
+	}
 	soon := track.Add(now.Add(-9*time.Second), v1alpha1.MemberSecondary, 10*time.Second, MemberGauges{}, time.Time{})
 	if len(soon.recent) != len(track.recent) {
 		t.Error("a look a second after another one counts twice")
@@ -188,7 +193,7 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatWasBrokenBeforeIsHeldToItsBaseline(t *testing.T) {
+func TestWhatWasBrokenBeforeIsHeldToTheWorstOfItsBaseline(t *testing.T) {
 	subject := member(nil, func(s *Subject) {
 		s.Before = Before{Broken: []string{LimitDirtyCache, LimitOplogWindow}, AllowedPercent: 50, Baseline: []v1alpha1.MemberBaseline{{
 			Member: "rs-0", Gauges: []v1alpha1.GaugeMean{{Gauge: v1alpha1.GaugeDirtyCache, Mean: "25"}, {Gauge: v1alpha1.GaugeOplogWindow, Mean: "1800"}},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mongotuning/mongotuning/internal/catalog"
 	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/internal/serverstatus"
 )
@@ -27,10 +28,10 @@ type History struct {
 	checkpoints []checkpointMark
 	// caughtUp is when the member was last seen with all that its primary had.
 	caughtUp time.Time
-	// oplog is the last reading of the ends of the oplog, moved tells that its oldest entry was another
+	// oplog is the last reading of the ends of the oplog, drops tells that its oldest entry was another
 	// one in the reading before, or that it is full; oplogReadings counts them up to two.
 	oplog         observed.Oplog
-	oplogMoved    bool
+	oplogDrops    bool
 	oplogReadings int
 }
 
@@ -44,7 +45,7 @@ const (
 	keptSamples = 3
 	// keptCheckpoints bounds the moments of which the interval is computed.
 	keptCheckpoints = 16
-	// oplogPeriod is how often the ends of the oplog are read: it costs a command, and the window of
+	// oplogPeriod is how often the ends of the oplog are read: it costs three commands, and the window of
 	// hours changes slowly.
 	oplogPeriod = 2 * time.Minute
 	// startTolerance is by how much two computed start times of one process may differ: a look takes up
@@ -62,7 +63,7 @@ func (h History) Add(subject Subject) History {
 		h.caughtUp = subject.Now
 	}
 	if look.Oplog != nil {
-		h.oplogMoved = h.oplogReadings > 0 && !h.oplog.First.Equal(look.Oplog.First) || look.Oplog.IsFull
+		h.oplogDrops = h.oplogReadings > 0 && !h.oplog.First.Equal(look.Oplog.First) || look.Oplog.IsFull && !retains(look)
 		h.oplog, h.oplogReadings = *look.Oplog, min(h.oplogReadings+1, 2)
 		h.oplog.ReadAt = subject.Now
 	}
@@ -169,4 +170,11 @@ func (s Subject) rate(counter func(serverstatus.Status) *int64, path string) Mea
 		return unmeasured(Restarted, "serverStatus "+path+" has fallen since the sample before")
 	}
 	return measured(by/span.Seconds, "serverStatus "+path+", growth per second")
+}
+
+// retains tells that a time is in force for which an oplog keeps everything, however large it grows.
+func retains(look observed.Look) bool {
+	row, _ := catalog.Lookup(catalog.OplogMinRetention)
+	hours, known := row.Read(look.Process).Value.AsFloat()
+	return known && hours > 0
 }

@@ -23,7 +23,7 @@ var oplogWindow = Gauge{
 			return unmeasured(Unanswered, evidence+" could not be read: "+s.oplogError())
 		}
 		reading := measured(max(0, history.oplog.Last.Sub(history.oplog.First).Seconds()), evidence)
-		if !history.oplogMoved {
+		if !history.oplogDrops {
 			reading.State, reading.Evidence = Exempt, evidence+"; the oplog is not full and has dropped nothing since it was read before, so the window grows"
 		}
 		return reading

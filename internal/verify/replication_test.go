@@ -141,6 +141,10 @@ func TestOplogWindow(t *testing.T) {
 		{name: "unless it is full, and drops what is oldest", subject: member(nil, func(s *Subject) {
 			s.Member.Look.Oplog = &observed.Oplog{First: first, Last: last, IsFull: true}
 		}), want: is(3600)},
+		{name: "or retains for hours what it would drop", subject: member(nil, func(s *Subject) {
+			s.Member.Look.Oplog = &observed.Oplog{First: first, Last: last, IsFull: true}
+			s.Member.Look.Process.ServerStatus = map[string]any{"oplogTruncation": map[string]any{"oplogMinRetentionHours": float64(24)}}
+		}), want: growing},
 		{name: "an oplog that drops nothing grows", subject: member(nil, earlier(first), read(first)), want: growing},
 		{name: "an oplog that drops has a window", subject: member(nil, earlier(first.Add(-time.Minute)), read(first)), want: is(3600)},
 		{
