@@ -32,11 +32,11 @@ func Of(tuning *v1alpha1.MongoTuning, resolved profile.Resolved) Content {
 	}
 }
 
-// Name names a revision by its content, wherever the values came from, so that the same tuning declared
-// again is the same revision.
+// Name names a revision by its content, wherever the values came from and whatever is warned of, so that the
+// same tuning declared again, or judged by a newer operator, is the same revision.
 func Name(tuning *v1alpha1.MongoTuning, resolved profile.Resolved) string {
 	content := Of(tuning, resolved)
-	content.Resolved.Sources = nil
+	content.Resolved.Sources, content.Resolved.Warnings = nil, nil
 	content.Resolved.Version.Patch = 0
 	encoded, _ := json.Marshal(content) // plain structs always encode
 	sum := fnv.New64a()
