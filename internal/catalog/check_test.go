@@ -195,27 +195,3 @@ func TestRouterRules(t *testing.T) {
 		})
 	}
 }
-
-func TestWarnings(t *testing.T) {
-	tests := []struct {
-		name     string
-		settings Settings
-		want     []string
-	}{
-		{"a budget that just holds is not mentioned", Settings{CacheSizeGB: "4", MaxIncomingConnections: "1024"}, nil},
-		{"a budget that is one connection over is", Settings{CacheSizeGB: "4", MaxIncomingConnections: "4096", CheckpointLogSize: "0"}, []string{"maxIncomingConnections: 4096 connections of up to 1 MiB, the cache of 4 GB and a reserve of 10 % make 8.80 GB, the memory limit is 8.00 GB: the container may be killed when all of them are used"}},
-		{"a value without effect is mentioned", Settings{CheckpointLogSize: "1"}, []string{"checkpoint.logSizeGB: 1 is declared: MongoDB since 3.6 drives checkpoints by time only (SERVER-29210): the value is not applied; checkpoint.waitSeconds is what counts"}},
-		{"a value for new collections only is mentioned", Settings{BlockCompressor: "zstd"}, []string{"blockCompressor: zstd is declared: it holds for collections made from now on; those that exist keep theirs"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var got []string
-			for _, warning := range Warnings(v1alpha1.ComponentShardMember, v44, test.settings, 8*gib) {
-				got = append(got, warning.String())
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-		})
-	}
-}

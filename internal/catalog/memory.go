@@ -4,14 +4,15 @@ package catalog
 
 import (
 	"fmt"
-
-	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 )
 
 const (
 	// maxCacheShare is the largest share of the memory limit a cache may take; the rest is needed by
 	// connections (about 1 MiB each), sorts, index builds and the file system cache.
 	maxCacheShare = 0.8
+
+	// roomyCachePercent is the share of the memory limit above which a cache is taken and warned of.
+	roomyCachePercent = 60
 
 	// memoryReserve is the share of the memory limit that is left for everything but cache and
 	// connections before a budget is called tight.
@@ -24,6 +25,18 @@ const (
 // LargestCacheGB is the largest cache that a memory limit in bytes may hold, cut to whole MiB.
 func LargestCacheGB(memoryLimit int64) float64 {
 	return float64(CacheBytes(maxCacheShare*float64(memoryLimit)/gibibyte)) / gibibyte
+}
+
+// DefaultCacheGB is the cache that mongod's own formula makes of a memory limit in bytes: half of what is
+// left after 1 GB, in whole MiB, and no less than every server takes.
+func DefaultCacheGB(memoryLimit int64) float64 {
+	wanted := 0.5 * (float64(memoryLimit)/gibibyte - 1)
+	return float64(CacheBytes(max(wanted, MinCacheSizeGB))) / gibibyte
+}
+
+// isDefaultCache tells that a cache is the one that mongod would make of the memory limit by itself.
+func (l ContainerLimits) isDefaultCache(sizeGB float64) bool {
+	return l.MemoryBytes != 0 && CacheBytes(sizeGB) == CacheBytes(DefaultCacheGB(l.MemoryBytes))
 }
 
 // MemoryNeeded is what a member may come to need, in bytes: its cache, its connections, and the reserve
@@ -48,30 +61,28 @@ func checkCache(settings Settings, memoryLimit int64) (Problem, bool) {
 	}, true
 }
 
-// Warnings are what to know about settings that can be declared: values without effect, and budgets that
-// may not hold. The cache size must be resolved already.
-func Warnings(component v1alpha1.Component, line Line, settings Settings, memoryLimit int64) []Problem {
-	var warnings []Problem
-	for _, knob := range KnobsOn(component, line) {
-		value, declared := settings[knob.Name]
-		if declared && knob.Note != "" && value != knob.Inert {
-			warnings = append(warnings, Problem{Knob: knob.Name, Value: value, Allowed: "is declared: " + knob.Note})
-		}
+// largeCache warns of a cache that leaves little of the memory limit to anything else.
+func largeCache(_ Line, settings Settings, limits ContainerLimits) (Problem, bool) {
+	sizeGB, declared := settings[CacheSizeGB].AsFloat()
+	most := float64(limits.MemoryBytes) * roomyCachePercent / 100
+	if !declared || limits.MemoryBytes == 0 || float64(CacheBytes(sizeGB)) <= most {
+		return Problem{}, false
 	}
-	if warning, tight := memoryBudget(settings, memoryLimit); tight {
-		warnings = append(warnings, warning)
-	}
-	return warnings
+	return Problem{
+		Knob: CacheSizeGB, Value: settings[CacheSizeGB],
+		Allowed: fmt.Sprintf("GB is more than %d %% of the memory limit, which is %.2f GB: connections, sorts and the file system cache have to share the rest; declare a smaller cache or raise the memory limit",
+			roomyCachePercent, most/gibibyte),
+	}, true
 }
 
 // memoryBudget warns when cache, declared connections and a reserve do not fit the memory limit.
-func memoryBudget(settings Settings, memoryLimit int64) (Problem, bool) {
+func memoryBudget(_ Line, settings Settings, limits ContainerLimits) (Problem, bool) {
 	sizeGB, okCache := settings[CacheSizeGB].AsFloat()
 	connections, okConnections := settings[MaxIncomingConnections].AsInt()
-	if !okCache || !okConnections || memoryLimit == 0 {
+	if !okCache || !okConnections || limits.MemoryBytes == 0 {
 		return Problem{}, false
 	}
-	limit, needed := float64(memoryLimit), float64(MemoryNeeded(CacheBytes(sizeGB), connections, memoryLimit))
+	limit, needed := float64(limits.MemoryBytes), float64(MemoryNeeded(CacheBytes(sizeGB), connections, limits.MemoryBytes))
 	if needed <= limit {
 		return Problem{}, false
 	}

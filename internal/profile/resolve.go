@@ -45,14 +45,14 @@ func (e *RefusedError) Error() string {
 	return strings.Join(e.Problems, "; ")
 }
 
-// blocks of one component: where its values can come from and what bounds its cache.
+// blocks of one component: where its values can come from and what its container may use.
 type blocks struct {
-	component   v1alpha1.Component
-	path        string
-	base        any
-	override    any
-	memoryLimit int64
-	hasCache    bool
+	component v1alpha1.Component
+	path      string
+	base      any
+	override  any
+	limits    catalog.ContainerLimits
+	hasCache  bool
 }
 
 // Resolve lays the profile (nil when none is referred to) and the overrides of spec together. It
@@ -83,7 +83,7 @@ func Resolve(spec v1alpha1.MongoTuningSpec, base *v1alpha1.TuningProfileSpec) (R
 				refused.Reason = v1alpha1.ReasonInvalidTuning
 			}
 		}
-		for _, warning := range catalog.Warnings(b.component, version.Line(), settings, b.memoryLimit) {
+		for _, warning := range catalog.Warnings(b.component, version.Line(), settings, b.limits) {
 			resolved.Warnings = append(resolved.Warnings, b.path+warning.String())
 		}
 		resolved.Settings[b.component] = settings
@@ -103,12 +103,12 @@ func componentBlocks(spec v1alpha1.MongoTuningSpec, base *v1alpha1.TuningProfile
 		{
 			component: v1alpha1.ComponentShardMember, path: "tuning.",
 			base: base.Tuning, override: spec.Tuning,
-			memoryLimit: memoryBytes(spec.Shards.Resources), hasCache: true,
+			limits: containerLimits(spec.Shards.Resources), hasCache: true,
 		},
 		{
 			component: v1alpha1.ComponentConfigServer, path: "configServers.tuning.",
 			base: base.ConfigServerTuning, override: spec.ConfigServers.Tuning,
-			memoryLimit: memoryBytes(spec.ConfigServers.Resources), hasCache: true,
+			limits: containerLimits(spec.ConfigServers.Resources), hasCache: true,
 		},
 		{
 			component: v1alpha1.ComponentMongos, path: "mongos.tuning.",
@@ -117,11 +117,15 @@ func componentBlocks(spec v1alpha1.MongoTuningSpec, base *v1alpha1.TuningProfile
 	}
 }
 
-func memoryBytes(resources v1alpha1.Resources) int64 {
-	if resources.Limits.Memory == nil {
-		return 0
+func containerLimits(resources v1alpha1.Resources) catalog.ContainerLimits {
+	var limits catalog.ContainerLimits
+	if resources.Limits.Memory != nil {
+		limits.MemoryBytes = resources.Limits.Memory.Value()
 	}
-	return resources.Limits.Memory.Value()
+	if resources.Limits.CPU != nil {
+		limits.MilliCPUs = resources.Limits.CPU.MilliValue()
+	}
+	return limits
 }
 
 // overlay lays the override over the base, knob by knob. The two ways to declare the cache replace
@@ -172,7 +176,7 @@ func (b blocks) complete(line catalog.Line, settings catalog.Settings, sources m
 			problems = append(problems, problem)
 		}
 	}
-	problems = append(problems, catalog.Check(b.component, line, settings, b.memoryLimit)...)
+	problems = append(problems, catalog.Check(b.component, line, settings, b.limits.MemoryBytes)...)
 	for _, knob := range catalog.Knobs(b.component) {
 		if value, declared := settings[knob.Name]; declared && value == knob.Inert && !knob.Versions.Includes(line) {
 			delete(settings, knob.Name)
@@ -189,17 +193,15 @@ func (b blocks) deriveCache(settings catalog.Settings, sources map[string]v1alph
 		return catalog.Problem{}, false
 	}
 	percent, declared := settings[catalog.CacheSizePercent]
-	if b.memoryLimit == 0 {
+	if b.limits.MemoryBytes == 0 {
 		if declared {
 			return catalog.Problem{Knob: catalog.CacheSizePercent, Value: percent, Allowed: "needs resources.limits.memory to be set, since it is a share of it"}, true
 		}
 		return catalog.Problem{Knob: catalog.CacheSizeGB, Allowed: "must be set when resources.limits.memory is not: the server would size its cache from the whole node"}, true
 	}
-	limit := float64(b.memoryLimit) / (1 << 30)
-	// mongod's own formula: half of what is left after 1 GB.
-	wantedGB := 0.5 * (limit - 1)
+	wantedGB := catalog.DefaultCacheGB(b.limits.MemoryBytes)
 	if share, ok := percent.AsFloat(); declared && ok {
-		wantedGB = limit * share / 100
+		wantedGB = float64(b.limits.MemoryBytes) / (1 << 30) * share / 100
 	}
 	delete(settings, catalog.CacheSizePercent)
 	delete(sources, catalog.CacheSizePercent)

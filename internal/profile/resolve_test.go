@@ -183,6 +183,25 @@ func TestEffectiveSaysWhereValuesCameFromAndWhatToKnow(t *testing.T) {
 	}
 }
 
+// TestWarningsKnowTheContainers proves that shard members and config servers are held to their own limits.
+func TestWarningsKnowTheContainers(t *testing.T) {
+	spec := specOn("6.0.27", &v1alpha1.MongodTuning{Eviction: &v1alpha1.EvictionTuning{ThreadsMin: new(int32(8)), ThreadsMax: new(int32(12))}})
+	shardCPUs, configCPUs := resource.MustParse("8"), resource.MustParse("12")
+	spec.Shards.Resources.Limits.CPU, spec.ConfigServers.Resources.Limits.CPU = &shardCPUs, &configCPUs
+	spec.ConfigServers.Tuning = &v1alpha1.ConfigServerTuning{CacheSizePercent: new(int32(75))}
+	resolved, err := Resolve(spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"tuning.eviction.threadsMax: 12 is more than the CPU limit, which is 8: past the number of CPUs more threads did not help, and they take CPU time from clients; declare at most 8 or raise the CPU limit",
+		"configServers.tuning.cacheSizeGB: 3 GB is more than 60 % of the memory limit, which is 2.40 GB: connections, sorts and the file system cache have to share the rest; declare a smaller cache or raise the memory limit",
+	}
+	if diff := cmp.Diff(want, resolved.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
 // TestHash proves that the name of a tuning depends on its values and its line, and on nothing else.
 func TestHash(t *testing.T) {
 	hash := func(version string, base, override *v1alpha1.MongodTuning) string {
