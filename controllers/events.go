@@ -190,14 +190,12 @@ func (r *MongoTuningReconciler) tellTurn(tuning *v1alpha1.MongoTuning, before v1
 	r.say(tuning, kind, turnReason(before, tuning.Status), facts.Action.Kind.String(), facts.Action.Message)
 }
 
-// tellDrift tells what was changed by hand: that it was set back, or that it is left and why. What is
-// left is told once, when the condition Verified turns.
+// tellDrift tells what was changed by hand: that it was set back, or that it is left and why. What is left
+// is told once, when it is found.
 func (r *MongoTuningReconciler) tellDrift(tuning *v1alpha1.MongoTuning, before v1alpha1.MongoTuningStatus, facts status.Facts) {
 	reason, action, kind := v1alpha1.EventDriftCorrected, "Correct", corev1.EventTypeNormal
-	if facts.Suspended || facts.Action.Kind == plan.Nothing {
-		if meta.IsStatusConditionFalse(before.Conditions, v1alpha1.ConditionVerified) {
-			return
-		}
+	isLeft := facts.Suspended || facts.Action.Kind == plan.Nothing
+	if isLeft {
 		reason, action, kind = v1alpha1.EventDriftReported, "Leave", corev1.EventTypeWarning
 		if facts.Suspended || facts.Action.Reason == v1alpha1.ReasonDriftHeld {
 			reason = v1alpha1.EventDriftHeld
@@ -205,7 +203,21 @@ func (r *MongoTuningReconciler) tellDrift(tuning *v1alpha1.MongoTuning, before v
 	}
 	var found []string
 	for _, drift := range facts.Action.Drift {
-		found = append(found, drift.String())
+		if !isLeft || !isKnown(before.Members, drift) {
+			found = append(found, drift.String())
+		}
 	}
 	r.say(tuning, kind, reason, action, found...)
+}
+
+// isKnown tells that a status has the drift already.
+func isKnown(members []v1alpha1.MemberStatus, drift plan.Drift) bool {
+	for _, member := range members {
+		for _, mismatch := range member.Mismatches {
+			if member.Name == drift.Member && mismatch.Knob == drift.Knob && mismatch.Found == string(drift.Found) {
+				return true
+			}
+		}
+	}
+	return false
 }

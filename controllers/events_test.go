@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/status"
 )
 
 // having is a status with conditions, each as "Type=Status Reason".
@@ -101,3 +102,48 @@ func TestEventsNameTheObjectTheyConcern(t *testing.T) {
 }
 
 func typeName(object runtime.Object) string { return fmt.Sprintf("%T", object) }
+
+// TestDriftThatIsLeftIsToldOnce lets somebody change a value by hand while a limit is breached, so that
+// Verified has turned before, and while changes are suspended.
+func TestDriftThatIsLeftIsToldOnce(t *testing.T) {
+	drift := []plan.Drift{{Member: "demo-shard-0-0", Knob: "cacheSizeGB", Wanted: "0.25", Found: "0.5"}}
+	breached := having("Verified=False DirtyCacheAboveLimit")
+	known := having("Verified=False DirtyCacheAboveLimit")
+	known.Members = []v1alpha1.MemberStatus{{Name: "demo-shard-0-0", Mismatches: []v1alpha1.KnobMismatch{{Knob: "cacheSizeGB", Verdict: v1alpha1.KnobMismatched, Wanted: "0.25", Found: "0.5"}}}}
+	other := *known.DeepCopy()
+	other.Members[0].Mismatches[0].Found = "0.4"
+	const told = `cacheSizeGB on demo-shard-0-0: found "0.5", declared is "0.25"`
+	held := status.Facts{Action: plan.Action{Kind: plan.Nothing, Reason: v1alpha1.ReasonDriftHeld, Drift: drift}}
+	for _, row := range []struct {
+		name   string
+		before v1alpha1.MongoTuningStatus
+		facts  status.Facts
+		want   []string
+	}{
+		{"a value changed while a limit is breached", breached, held, []string{"Warning DriftHeld " + told}},
+		{"it is known already", known, held, nil},
+		{"it was changed again", other, held, []string{"Warning DriftHeld " + told}},
+		{
+			"a value changed while changes are suspended", breached,
+			status.Facts{Suspended: true, Action: plan.Action{Kind: plan.SetParameters, Drift: drift}}, []string{"Warning DriftHeld " + told},
+		},
+		{
+			"one that driftPolicy leaves", having("Verified=True Verified"),
+			status.Facts{Action: plan.Action{Kind: plan.Nothing, Reason: v1alpha1.ReasonDriftReported, Drift: drift}}, []string{"Warning DriftReported " + told},
+		},
+		{"one that is set back", known, status.Facts{Action: plan.Action{Kind: plan.SetParameters, Drift: drift}}, []string{"Normal DriftCorrected " + told}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			recorder := events.NewFakeRecorder(10)
+			(&MongoTuningReconciler{Recorder: recorder}).tellDrift(&v1alpha1.MongoTuning{}, row.before, row.facts)
+			close(recorder.Events)
+			var got []string
+			for event := range recorder.Events {
+				got = append(got, event)
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

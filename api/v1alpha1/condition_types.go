@@ -160,7 +160,8 @@ const (
 	EventTuningWarning = "TuningWarning"
 	// EventDriftCorrected tells that a value changed by hand was set back.
 	EventDriftCorrected = "DriftCorrected"
-	// EventDriftHeld tells that a value changed by hand is left because changes are suspended.
+	// EventDriftHeld tells that a value changed by hand is left because changes are suspended or a limit is
+	// breached.
 	EventDriftHeld = "DriftHeld"
 	// EventDriftReported tells that a value changed by hand is left because driftPolicy says so.
 	EventDriftReported = "DriftReported"

@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "github.com/mongotuning/mongotuning/api/v1alpha1"
 	"github.com/mongotuning/mongotuning/internal/plan"
+	"github.com/mongotuning/mongotuning/internal/verify"
 	"github.com/mongotuning/mongotuning/test/builders"
 )
 
@@ -210,6 +211,15 @@ func TestDrift(t *testing.T) {
 			name:     "driftPolicy Report leaves it, and tells",
 			snapshot: cluster().InForce().But(settled).But(func(c *plan.Cluster) { c.ReportDrift = true }).Where(second, builders.NeedsSetting),
 			want:     want{kind: plan.Nothing, reason: v1alpha1.ReasonDriftReported, says: "driftPolicy Report"},
+		},
+		{
+			name: "while a limit is breached it is left: it may be what on-call does against that",
+			snapshot: cluster().InForce().But(settled).Where(second, builders.NeedsSetting).But(func(c *plan.Cluster) {
+				c.Gauges = verify.ClusterGauges{Members: []verify.MemberGauges{{Member: first, Judgements: []verify.Judgement{{
+					Limit: verify.Limit{Name: verify.LimitDirtyCache, Enforcement: v1alpha1.EnforcementEnforce}, Verdict: verify.Breached,
+				}}}}}
+			}),
+			want: want{kind: plan.Nothing, reason: v1alpha1.ReasonDriftHeld, says: "while limit dirty-cache is breached"},
 		},
 		{
 			name:     "driftPolicy Report does not hold up a declared change",

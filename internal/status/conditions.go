@@ -4,6 +4,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -117,14 +118,29 @@ func verified(cluster plan.Cluster) metav1.Condition {
 			}
 		}
 	}
-	breach := cluster.Gauges.Breach()
+	breaches := cluster.Gauges.BreachOfEachLimit()
 	switch {
-	case breach != nil:
-		return isFalse(v1alpha1.ConditionVerified, breach.Reason(), breach.Sentence())
+	case len(breaches) > 0:
+		return isFalse(v1alpha1.ConditionVerified, breaches[0].Reason(), breachSentences(breaches))
 	case silent != "":
 		return unknown(v1alpha1.ConditionVerified, v1alpha1.ReasonMembersUnknown, silent)
 	}
 	return measured(cluster.Gauges)
+}
+
+// toldBreaches is of how many limits a condition tells the breach; status.breaches has all.
+const toldBreaches = 3
+
+// breachSentences tell the breaches of limits, one for each: what breaks together often has one cause.
+func breachSentences(breaches []verify.Judgement) string {
+	var sentences []string
+	for _, breach := range breaches[:min(len(breaches), toldBreaches)] {
+		sentences = append(sentences, breach.Sentence())
+	}
+	if more := len(breaches) - toldBreaches; more > 0 {
+		sentences = append(sentences, fmt.Sprintf("%d more limits are broken, see status.breaches", more))
+	}
+	return strings.Join(sentences, "; ")
 }
 
 // measured says whether every gauge is in range, where no knob differs and no limit is breached.

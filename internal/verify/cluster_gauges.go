@@ -83,6 +83,20 @@ func (m MemberGauges) Breach() *Judgement {
 	return m.first(func(j Judgement) bool { return j.Verdict == Breached })
 }
 
+// BreachOfEachLimit are the first breaches of each enforced limit, in the order of Breach.
+func (c ClusterGauges) BreachOfEachLimit() []Judgement {
+	var found []Judgement
+	for _, member := range c.Members {
+		for _, judgement := range member.Judgements {
+			isNew := !slices.ContainsFunc(found, func(other Judgement) bool { return other.Name == judgement.Name })
+			if judgement.Verdict == Breached && judgement.Enforcement == v1alpha1.EnforcementEnforce && isNew {
+				found = append(found, judgement)
+			}
+		}
+	}
+	return found
+}
+
 // Unknown is the first enforced limit that nothing is known about, nil when there is none. One for which
 // only a second sample is missing comes last.
 func (m MemberGauges) Unknown() *Judgement {
