@@ -22,7 +22,8 @@ Generated from the knob catalogue by ` + "`go run ./hack/generate`" + `; do not 
 Each knob is a field of ` + "`spec.tuning`" + ` (shard members), ` + "`spec.configServers.tuning`" + ` or ` + "`spec.mongos.tuning`" + ` of a
 MongoTuning, and of the same blocks of a TuningProfile. A knob that nobody declares is held to the server's own
 default, so taking a declaration back, or setting a value by hand, does not leave it in force unseen. A default
-that is not fixed, because it depends on the machine, cannot be held to.
+that is not fixed, because it depends on the machine, cannot be held to. Of mongos only its file is held to what is
+declared: its values are not read back.
 
 [What was proved of each knob](knob-matrix.md) says what was tried on real servers. Lines 7.0 and 8.0, and mongos,
 were not: what is said of them comes from the manual.

@@ -14,7 +14,8 @@ func (k Knob) IsListed() bool {
 	return strings.HasPrefix(k.Name, setParametersPrefix)
 }
 
-// ProvedBy says where the value in force is read.
+// ProvedBy says where the value in force is read. mongos is not asked for its values, so that nothing of
+// it is ever proved.
 func (k Knob) ProvedBy() string {
 	if k.DerivedInto != "" {
 		return "as " + k.DerivedInto
@@ -22,7 +23,14 @@ func (k Knob) ProvedBy() string {
 	if !k.HasEffect() {
 		return "not at all: it has no effect"
 	}
-	return strings.TrimSuffix(k.Read(Process{}).Evidence, " was not answered")
+	if !k.AppliesTo(v1alpha1.ComponentShardMember) && !k.AppliesTo(v1alpha1.ComponentConfigServer) {
+		return "not at all: declared in the file of mongos, and not read back"
+	}
+	evidence := strings.TrimSuffix(k.Read(Process{}).Evidence, " was not answered")
+	if k.AppliesTo(v1alpha1.ComponentMongos) {
+		evidence += "; on mongos: not read back"
+	}
+	return evidence
 }
 
 // Change says what a new value does to a kind of process.

@@ -18,6 +18,7 @@ func TestExplainIsGolden(t *testing.T) {
 		"explain/online.txt":    {"explain", "eviction.dirtyTriggerPercent"},
 		"explain/restart.txt":   {"explain", "serviceExecutor"},
 		"explain/variants.txt":  {"explain", "tickets.read"},
+		"explain/mongos.txt":    {"explain", "connectionPool.minSize"},
 		"explain/group.txt":     {"explain", "checkpoint"},
 		"explain/parameter.txt": {"explain", "setParameters.cursorTimeoutMillis"},
 		"explain/online.yaml":   {"explain", "eviction.dirtyTriggerPercent", "-o", "yaml"},
