@@ -58,7 +58,7 @@ func (c *cluster) startPrometheus(t *testing.T) *prometheus {
 	t.Helper()
 	program := os.Getenv("PROMETHEUS")
 	if program == "" {
-		t.Fatal("PROMETHEUS does not say where the server is; make e2e sets it")
+		t.Fatal("PROMETHEUS does not say where the server is; make e2e-load sets it")
 	}
 	pods, err := c.operatorPods(t.Context())
 	if err != nil || len(pods) == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/mongotuning/mongotuning/test/servers"
 )
 
-// member is the kind of process that the matrix runs: no mongos can be had, so the rows of mongos are
-// tried on a shard member, which has the same parameters.
+// member is the kind of process that the matrix runs. No mongos can be had, so rows that only mongos has
+// are not tried at all, and rows of both are tried on a shard member alone.
 const member = v1alpha1.ComponentShardMember
 
 // TestMatrix takes every row through its life on every version: its first value from the file, its
