@@ -168,6 +168,78 @@ func TestEveryReasonHasARow(t *testing.T) {
 	}
 }
 
+// notOfAChange are reasons in the sources of TestEveryReasonOfAChangeHasARow with which no change waits or stalls.
+var notOfAChange = map[string]string{
+	"ReasonVerified":        "the end of a change",
+	"ReasonWorseThanTwins":  "only in breachReason, which has a table of its own",
+	"ReasonMemberSilent":    "only in breachReason, which has a table of its own",
+	"ReasonCorrectingDrift": "there is drift only while no change is on its way",
+	"ReasonDriftReported":   "there is drift only while no change is on its way",
+	"ReasonDriftHeld":       "there is drift only while no change is on its way",
+}
+
+// TestEveryReasonOfAChangeHasARow holds the last table of the page on changes to what can hold a change up. It
+// is decided in these packages; those that only judge how a cluster stands are left out.
+func TestEveryReasonOfAChangeHasARow(t *testing.T) {
+	_, table, found := strings.Cut(read(t, "docs/rollout.md"), "\n## What it says while it waits, stalls or returns\n")
+	if !found {
+		t.Fatal("docs/rollout.md has no table of reasons")
+	}
+	values := source.Constants(t, root+"/api/v1alpha1/*_types.go")
+	used := reasonsUsed(t, "internal/plan", "internal/profile", "controllers")
+	if len(used) < 30 {
+		t.Errorf("found %d reasons only", len(used))
+	}
+	rows := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(table, -1) {
+		for _, word := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(row[1], -1) {
+			rows[word[1]] = true
+		}
+	}
+	for name := range used {
+		switch _, excepted := notOfAChange[name]; {
+		case excepted && rows[values[name]]:
+			t.Errorf("docs/rollout.md has a row for %s: %s", values[name], notOfAChange[name])
+		case !excepted && !rows[values[name]]:
+			t.Errorf("docs/rollout.md has no row for %s: what it holds up, and when it goes on", values[name])
+		}
+		delete(rows, values[name])
+	}
+	for name := range notOfAChange {
+		if !used[name] {
+			t.Errorf("%s is excepted and not used", name)
+		}
+	}
+	for value := range rows {
+		t.Errorf("docs/rollout.md has a row for %s, with which no change waits or stalls", value)
+	}
+}
+
+// reasonsUsed are the names of the reasons in the sources of packages, tests left out.
+func reasonsUsed(t *testing.T, packages ...string) map[string]bool {
+	t.Helper()
+	used := map[string]bool{}
+	for _, folder := range packages {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			name, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range regexp.MustCompile(`\bv1alpha1\.(Reason[A-Za-z]+)`).FindAllStringSubmatch(read(t, name), -1) {
+				used[match[1]] = true
+			}
+		}
+	}
+	return used
+}
+
 func TestEveryEventHasARow(t *testing.T) {
 	page := read(t, "docs/events.md")
 	count := 0
