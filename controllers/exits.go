@@ -53,7 +53,8 @@ func (e *ExitLogs) explain(ctx context.Context, namespace string, seen *observed
 		if err != nil {
 			return // asked again at the next look
 		}
-		line = as.blot(member.RefusalLine(log))
+		// Before it is cut: what is left of half a secret could not be told from other text.
+		line = member.Shorten(as.blot(member.Refusal(log)))
 		e.remember(key, line)
 	}
 	exit.Line = line
@@ -87,9 +88,10 @@ func (e *ExitLogs) read(ctx context.Context, pod types.NamespacedName) (string, 
 	return string(log), nil
 }
 
-// blot replaces every secret in a text. Servers do not print them, and this does not depend on it.
+// blot replaces every secret in a text. Servers do not print them, and this does not depend on it. A key
+// file may have been made by somebody with line breaks, and a log has it line by line.
 func (s secrets) blot(text string) string {
-	for _, secret := range []string{string(s.keyFile), s.operator.password, s.app.password} {
+	for _, secret := range append(strings.Fields(string(s.keyFile)), s.operator.password, s.app.password) {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "[secret]")
 		}

@@ -35,11 +35,14 @@ type logLine struct {
 	} `json:"attr"`
 }
 
-// RefusalLine finds the line of a server's log that says best why the server did not start: the known
+// RefusalLine is the refusal in a log, cut to what is shown.
+func RefusalLine(log string) string { return Shorten(Refusal(log)) }
+
+// Refusal finds the line of a server's log that says best why the server did not start: the known
 // causes first, then the first fatal line (those that follow it say only that the process ends), then the
 // last error, then the first line that is no ordinary log line (the server complains about its options
 // before it has a log). It is empty for an empty log.
-func RefusalLine(log string) string {
+func Refusal(log string) string {
 	var known, fatal, failure, plain, last string
 	for line := range strings.Lines(log) {
 		line = strings.TrimSpace(line)
@@ -59,7 +62,7 @@ func RefusalLine(log string) string {
 			plain = cmp.Or(plain, text)
 		}
 	}
-	return shorten(cmp.Or(known, fatal, failure, plain, last))
+	return cmp.Or(known, fatal, failure, plain, last)
 }
 
 // readLine reads one line in either form of the log: JSON, or "time severity component [context] text".
@@ -100,7 +103,8 @@ func textOf(attribute any) string {
 	return fmt.Sprint(attribute)
 }
 
-func shorten(text string) string {
+// Shorten cuts a line to what is shown of it.
+func Shorten(text string) string {
 	if len(text) <= longestRefusal {
 		return text
 	}
