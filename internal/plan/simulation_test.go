@@ -69,6 +69,8 @@ func TestMemoryAndCacheTravelTogether(t *testing.T) {
 		{"both grow: the limit goes first, by restarts", cluster().Memory("1Gi").CacheGB(0.5), cluster().Memory("4Gi").CacheGB(3), 3},
 		{"only the cache shrinks: nobody restarts", cluster().Memory("4Gi").CacheGB(3), cluster().Memory("4Gi").CacheGB(1), 0},
 		{"only the cache grows: nobody restarts", cluster().Memory("4Gi").CacheGB(1), cluster().Memory("4Gi").CacheGB(3), 0},
+		{"only the limit shrinks, and the share of it with it", cluster().Memory("4Gi").CachePercent(50), cluster().Memory("1Gi").CachePercent(50), 3},
+		{"only the limit grows, and the share of it with it", cluster().Memory("1Gi").CachePercent(50), cluster().Memory("4Gi").CachePercent(50), 3},
 		{"the limit grows from none", cluster().Memory("").CacheGB(2), cluster().Memory("4Gi").CacheGB(3), 3},
 		{"the limit goes away", cluster().Memory("2Gi").CacheGB(1), cluster().Memory("").CacheGB(8), 3},
 		{"the cache is exactly the share of a limit that is no whole number of MiB", cluster().Memory("2Gi").CacheGB(0.6), cluster().Memory("768Mi").CacheGB(0.6), 3},

@@ -115,6 +115,12 @@ func (c *Cluster) CacheGB(size float64) *Cluster {
 	return c
 }
 
+// CachePercent declares the cache of the shards' members as a share of their memory.
+func (c *Cluster) CachePercent(share int32) *Cluster {
+	c.object.Spec.Tuning.CacheSizeGB, c.object.Spec.Tuning.CacheSizePercent = nil, &share
+	return c
+}
+
 // ConfigServerCacheGB declares the cache of the config servers.
 func (c *Cluster) ConfigServerCacheGB(size float64) *Cluster {
 	c.object.Spec.ConfigServers.Tuning = &v1alpha1.ConfigServerTuning{CacheSizeGB: new(v1alpha1.Gigabytes(size))}
