@@ -15,6 +15,7 @@ import (
 	"github.com/mongotuning/mongotuning/internal/observed"
 	"github.com/mongotuning/mongotuning/internal/plan"
 	"github.com/mongotuning/mongotuning/internal/status"
+	"github.com/mongotuning/mongotuning/internal/verify"
 	"github.com/mongotuning/mongotuning/test/builders"
 )
 
@@ -29,6 +30,14 @@ const (
 	first  = "demo-shard-0-0"
 	second = "demo-shard-0-1"
 )
+
+// breached is a limit of the gauge's own name that is broken on a member.
+func breached(gauge v1alpha1.Gauge, member, found, bound string) verify.Judgement {
+	return verify.Judgement{
+		Limit:  verify.Limit{Name: string(gauge), Gauge: gauge, Enforcement: v1alpha1.EnforcementEnforce},
+		Member: member, Verdict: verify.Breached, Found: found, BoundText: bound,
+	}
+}
 
 // facts are those of a look at a snapshot, with the action that follows from it.
 func facts(snapshot *builders.Snapshot) status.Facts {
@@ -161,6 +170,19 @@ func TestConditions(t *testing.T) {
 				c.Progress.Rollout = v1alpha1.RolloutStatus{Revision: c.Revision, Step: v1alpha1.StepCanarySoak, Canary: second}
 			})),
 			want: map[string]string{v1alpha1.ConditionApplied: "False Applying"},
+		},
+		{
+			name: "every limit that is broken is told, with the member where it broke first",
+			facts: facts(inForce().But(func(c *plan.Cluster) {
+				c.Gauges = verify.ClusterGauges{Members: []verify.MemberGauges{
+					{Member: first, Judgements: []verify.Judgement{breached(v1alpha1.GaugePinnedHistory, first, "12 s", "9 s")}},
+					{Member: second, Judgements: []verify.Judgement{
+						breached(v1alpha1.GaugeReplicationLag, second, "11 s", "10 s"), breached(v1alpha1.GaugePinnedHistory, second, "13 s", "9 s"),
+					}},
+				}}
+			})),
+			want: map[string]string{v1alpha1.ConditionVerified: "False PinnedHistoryAboveLimit"},
+			says: "Pinned history of " + first + " was 12 s when it rose above the limit of 9 s; Replication lag of " + second + " was 11 s when it rose above the limit of 10 s",
 		},
 		{
 			name: "a change that was taken back says so",

@@ -82,14 +82,7 @@ func judge(limit Limit, measurement Measurement, watch Watch, recorded *v1alpha1
 			judgement.Verdict = Breached
 		}
 	case recorded != nil:
-		if watch.BackSince.IsZero() {
-			watch.BackSince = now
-		}
-		judgement.Verdict = Breached
-		// Since when it is back stays known until status has it: what is written may be refused.
-		if now.Sub(watch.BackSince) >= limit.For {
-			judgement.Verdict = InRange
-		}
+		judgement.Verdict, watch = back(limit, watch, now)
 	default:
 		judgement.Verdict, watch = InRange, Watch{}
 	}
@@ -97,6 +90,18 @@ func judge(limit Limit, measurement Measurement, watch Watch, recorded *v1alpha1
 		judgement.Since, judgement.Found, judgement.BoundText = watch.OutSince, watch.Found, watch.Bound
 	}
 	return judgement, watch
+}
+
+// back is what becomes of a breach while the gauge is in range. Since when it is back stays known until status
+// has it: what is written may be refused.
+func back(limit Limit, watch Watch, now time.Time) (Verdict, Watch) {
+	if watch.BackSince.IsZero() {
+		watch.BackSince = now
+	}
+	if now.Sub(watch.BackSince) >= limit.For {
+		return InRange, watch
+	}
+	return Breached, watch
 }
 
 // isOver tells that a breach has ended, and that status has it.
