@@ -8,6 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -271,10 +273,36 @@ func (c *cluster) pages(t *testing.T, server *prometheus, shard string) {
 			statusOf(tuning, v1alpha1.ConditionReady) == metav1.ConditionTrue
 	})
 	c.keep(t, "breached")
+	c.findsTheCause(t, fired)
 	pressed.stop()
 	c.flush(t, shard)
 	await(t, 2*promptly, "the alert does not resolve", func(g gomega.Gomega) { g.Expect(server.firing(t, g, dirtyAlert)).To(gomega.BeEmpty()) })
 	c.patchLimits(t, dirtyLimit)
+}
+
+// findsTheCause goes the way of somebody on call: from the alert to its page, and by the plugin, which the page
+// names, to the member, the limit and what is in force there.
+func (c *cluster) findsTheCause(t *testing.T, fired alert) {
+	t.Helper()
+	g := gomega.NewWithT(t)
+	_, page, found := strings.Cut(fired.Annotations["runbook_url"], "/blob/main/")
+	g.Expect(found).To(gomega.BeTrue(), "the alert names no page: %v", fired.Annotations)
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	program := buildPlugin(t)
+	for command, words := range map[string][]string{
+		"status": {fired.Labels["member"], fired.Labels["limit"], string(v1alpha1.GaugeDirtyCache), v1alpha1.ReasonDirtyCacheAboveLimit},
+		"diff":   {"Every declared value was read back from every member."},
+	} {
+		g.Expect(string(text)).To(gomega.ContainSubstring("kubectl mongotuning -n NAMESPACE "+command+" NAME"), "%s names no such command", page)
+		output, code := c.runPlugin(t, program, command, c.name)
+		g.Expect(code).To(gomega.BeZero(), output)
+		for _, word := range words {
+			g.Expect(output).To(gomega.ContainSubstring(word))
+		}
+	}
+	output, _ := c.runPlugin(t, program, "explain", "eviction.dirtyTargetPercent")
+	g.Expect(output).To(gomega.ContainSubstring("online"), "what a change of the target takes")
 }
 
 func (c *cluster) staysInSight(t *testing.T, server *prometheus) {
