@@ -37,6 +37,7 @@ const historyBound = 9
 // alive as they are. With majority read concern the primary has to keep history for them, and is slowed down on
 // purpose; without it neither happens, and nothing protects the oplog.
 func TestSlowSecondaries(t *testing.T) {
+	kept := map[bool]float64{}
 	for _, row := range []struct {
 		name         string
 		args         []string
@@ -56,6 +57,7 @@ func TestSlowSecondaries(t *testing.T) {
 			})
 			t.Logf("%.0f writes/s before and %.0f with both secondaries locked; lag up to %.0f s, history up to %.0f s, slowed down %.0f %% of the time",
 				before.Total.PerSecond, during.Total.PerSecond, incident.lag, incident.history, incident.lagged)
+			kept[row.slow] = during.Total.PerSecond / before.Total.PerSecond
 			if before.Total.Failed+during.Total.Failed > 0 {
 				t.Errorf("writes of w:1 failed: %v, %v", before.Errors, during.Errors)
 			}
@@ -65,6 +67,10 @@ func TestSlowSecondaries(t *testing.T) {
 				t.Errorf("%s, %v", ledger, err)
 			}
 		})
+	}
+	t.Logf("kept of the writes: %.0f %% with majority read concern, %.0f %% without", 100*kept[true], 100*kept[false])
+	if kept[false] <= kept[true] {
+		t.Error("writes did not hold better without majority read concern")
 	}
 }
 

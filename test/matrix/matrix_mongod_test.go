@@ -174,7 +174,7 @@ Written by the tests in test/matrix, which take every row of the catalogue throu
 servers: a value from the configuration file, another one online or by a restart, then none at all. At
 each step the value in force is read back from the process, and a value that is not in force must not be
 called proved. The rows of mongos (` + "`connectionPool`, `taskExecutorPoolSize`" + `) were not tried: no
-mongos could be had.
+mongos could be had. ` + "`cacheSizePercent` becomes a `cacheSizeGB`" + ` before anything is rendered, and is tried as that.
 
 "online" and "restart" say how the change came into force; the last column says where the value was read.
 
