@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -101,6 +102,24 @@ func (c *cluster) comesUpFromGit(t *testing.T) {
 	c.expectReachable(t)
 	c.openLedger(t, c.shards(t)[0])
 	c.keep(t, "ready")
+	c.expectInSync(t, content)
+}
+
+// expectInSync compares what Git has with the live object as Argo CD does: nothing is to be changed.
+func (c *cluster) expectInSync(t *testing.T, applied *unstructured.Unstructured) {
+	t.Helper()
+	declared, err := applied.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := c.raw(t).MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	difference, err := jsonmergepatch.CreateThreeWayJSONMergePatch(declared, declared, live)
+	if err != nil || string(difference) != "{}" {
+		t.Errorf("the live object is out of sync: %s (%v)", difference, err)
+	}
 }
 
 // limits hold the dirty cache, for a few seconds only. What else load does on a machine of few processors is
