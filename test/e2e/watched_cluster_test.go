@@ -90,7 +90,7 @@ func (c *cluster) comesUpFromGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(content), client.FieldOwner("git")); err != nil {
+	if err := c.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(content.DeepCopy()), client.FieldOwner("git")); err != nil {
 		t.Fatal(err)
 	}
 	c.keep(t, "new")
