@@ -92,6 +92,10 @@ func tryable(line string, names *strings.Replacer) string {
 	if changingCommand.MatchString(line + " ") {
 		full += " --dry-run=server"
 	}
+	if strings.Contains(full, "dist/install.yaml") {
+		// Here the operator was installed from its sources, with another image.
+		full += " --force-conflicts"
+	}
 	return full
 }
 
