@@ -147,6 +147,9 @@ func (c Cluster) next() Action {
 // travel brings the sets to what they are held to, in their order: a set has to be done before the next
 // one begins, and during the step for other shards as many may be under way as the policy lets.
 func (c Cluster) travel() Action {
+	if action := c.replaceKeyFile(); action.Kind != Nothing {
+		return action
+	}
 	waiting, underWay := Action{Kind: Nothing}, 0
 	for _, set := range c.ReplicaSets {
 		if !set.Seen.Initiated() && !c.exists(set) {

@@ -17,9 +17,6 @@ import (
 // rollout brings the declared tuning into force on one replica set, one member at a time. Nothing means
 // that every member is on it.
 func rollout(cluster Cluster, set ReplicaSet) Action {
-	if stale := set.staleKeyFile(cluster.KeyFileID); stale != "" {
-		return set.action(ReplaceKeyFile, v1alpha1.ReasonRestarting, "starting all members of %s anew with the new key file: %s has the lost one", set.Name, stale)
-	}
 	templateDiffers := set.Seen.TemplateHash != set.TemplateHash
 	if templateDiffers && set.filesFit() {
 		return set.action(WriteTemplate, v1alpha1.ReasonApplying, "writing the pod template of %s", set.Name)
@@ -45,6 +42,18 @@ func (s ReplicaSet) isReachedWhole() bool {
 		}
 	}
 	return reached == 0 || reached == len(s.Targets)
+}
+
+// replaceKeyFile starts the members of a set anew that still have a lost key file. It waits for nothing: members
+// with the new one cannot speak to those with the old one, in their own set and in all others.
+func (c Cluster) replaceKeyFile() Action {
+	for _, set := range c.ReplicaSets {
+		stale := set.staleKeyFile(c.KeyFileID)
+		if stale != "" && (set.Seen.Initiated() || c.exists(set)) {
+			return set.action(ReplaceKeyFile, v1alpha1.ReasonRestarting, "starting all members of %s anew with the new key file: %s has the lost one", set.Name, stale)
+		}
+	}
+	return Action{Kind: Nothing}
 }
 
 // staleKeyFile is a pod that has another key file than the one in the Secret.

@@ -108,6 +108,12 @@ func TestStepsOfOneMember(t *testing.T) {
 			want: want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers},
 		},
 		{
+			name: "but it does not keep the others from the new key file, without which it never answers again",
+			snapshot: cluster().Shards(2).InForce().WhereAll(shard, builders.IsSilent, builders.IsNotReady).
+				Where("demo-shard-1-1", func(_ *plan.ReplicaSet, member *observed.Member) { member.Pod.KeyFileID = "lost" }),
+			want: want{kind: plan.ReplaceKeyFile, reason: v1alpha1.ReasonRestarting},
+		},
+		{
 			name:     "a pod that was ended once and is ready is not made anew with its file",
 			snapshot: cluster().InForce().Where(third, builders.IsSilent, builders.Exited(0, 1), builders.HasOldFile),
 			want:     want{kind: plan.WriteConfig, member: third, reason: v1alpha1.ReasonApplying},
