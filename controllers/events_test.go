@@ -28,6 +28,21 @@ func having(conditions ...string) v1alpha1.MongoTuningStatus {
 	return status
 }
 
+// expectTold holds what is told to the events that are wanted, each as "Type Reason text".
+func expectTold(t *testing.T, want []string, tell func(*MongoTuningReconciler)) {
+	t.Helper()
+	recorder := events.NewFakeRecorder(10)
+	tell(&MongoTuningReconciler{Recorder: recorder})
+	close(recorder.Events)
+	var got []string
+	for event := range recorder.Events {
+		got = append(got, event)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
 // TestWhatTurnsOfConditionsAreTold is what makes the events of a change readable: each turn once, and no
 // warning about what is as planned.
 func TestWhatTurnsOfConditionsAreTold(t *testing.T) {
@@ -62,16 +77,7 @@ func TestWhatTurnsOfConditionsAreTold(t *testing.T) {
 		{"a new wording of the same", having("Stalled=True Forbidden"), having("Stalled=True Forbidden"), nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			recorder := events.NewFakeRecorder(10)
-			(&MongoTuningReconciler{Recorder: recorder}).tell(&v1alpha1.MongoTuning{Status: row.after}, row.before)
-			close(recorder.Events)
-			var got []string
-			for event := range recorder.Events {
-				got = append(got, event)
-			}
-			if diff := cmp.Diff(row.want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			expectTold(t, row.want, func(r *MongoTuningReconciler) { r.tell(&v1alpha1.MongoTuning{Status: row.after}, row.before) })
 		})
 	}
 }
@@ -134,16 +140,7 @@ func TestDriftThatIsLeftIsToldOnce(t *testing.T) {
 		{"one that is set back", known, status.Facts{Action: plan.Action{Kind: plan.SetParameters, Drift: drift}}, []string{"Normal DriftCorrected " + told}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			recorder := events.NewFakeRecorder(10)
-			(&MongoTuningReconciler{Recorder: recorder}).tellDrift(&v1alpha1.MongoTuning{}, row.before, row.facts)
-			close(recorder.Events)
-			var got []string
-			for event := range recorder.Events {
-				got = append(got, event)
-			}
-			if diff := cmp.Diff(row.want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			expectTold(t, row.want, func(r *MongoTuningReconciler) { r.tellDrift(&v1alpha1.MongoTuning{}, row.before, row.facts) })
 		})
 	}
 }

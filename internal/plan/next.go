@@ -145,7 +145,8 @@ func (c Cluster) next() Action {
 }
 
 // travel brings the sets to what they are held to, in their order: a set has to be done before the next
-// one begins, and during the step for other shards as many may be under way as the policy lets.
+// one begins, and during the step for other shards as many may be under way as the policy lets. A lost key
+// file alone waits for nobody.
 func (c Cluster) travel() Action {
 	if action := c.replaceKeyFile(); action.Kind != Nothing {
 		return action

@@ -108,7 +108,17 @@ func TestStepsOfOneMember(t *testing.T) {
 			want: want{kind: plan.Wait, member: first, reason: v1alpha1.ReasonWaitingForMembers},
 		},
 		{
-			name: "but it does not keep the others from the new key file, without which it never answers again",
+			name: "but not its return",
+			snapshot: cluster().Shards(2).InForce().WhereAll(shard, builders.IsSilent, builders.IsNotReady).
+				Where("demo-shard-1-1", builders.NeedsRestart).But(func(c *plan.Cluster) {
+				c.Progress = plan.Progress{Verified: "demo-before", Rollout: v1alpha1.RolloutStatus{
+					Revision: c.Revision, Step: v1alpha1.StepReturning, Canary: "demo-shard-1-1", Breach: "dirty cache is 40 %",
+				}}
+			}),
+			want: want{kind: plan.Restart, member: "demo-shard-1-1", reason: v1alpha1.ReasonRestarting},
+		},
+		{
+			name: "nor does it keep the others from the new key file, without which it never answers again",
 			snapshot: cluster().Shards(2).InForce().WhereAll(shard, builders.IsSilent, builders.IsNotReady).
 				Where("demo-shard-1-1", func(_ *plan.ReplicaSet, member *observed.Member) { member.Pod.KeyFileID = "lost" }),
 			want: want{kind: plan.ReplaceKeyFile, reason: v1alpha1.ReasonRestarting},
